@@ -25,15 +25,16 @@ def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
     made = [parent for parent in target.parents if not parent.exists()]  # the innermost first
     # Next to the target, so that its files can be renamed.
     unfinished = target.with_name(f"{secrets.token_hex(4)}.{target.name}")
-    with _cleaning_up_at_sigterm():
-        yield from _written(target, unfinished, made)
+    with _cleaning_up_at_sigterm() as check:
+        yield from _written(target, unfinished, made, check)
 
 
-def _written(target, unfinished, made):
+def _written(target, unfinished, made, check):
     moved = []
     try:
         _make(unfinished, target)
         yield unfinished / target.name
+        check()
         moves = [(path, target.with_name(path.name)) for path in sorted(unfinished.iterdir())]
         for _, final in moves:
             _refuse_existing(final)
@@ -43,7 +44,8 @@ def _written(target, unfinished, made):
         unfinished.rmdir()
     except BaseException:
         for final in moved:
-            final.rename(unfinished / final.name)
+            with contextlib.suppress(OSError):
+                final.rename(unfinished / final.name)
         shutil.rmtree(unfinished, ignore_errors=True)
         _remove_empty(made)
         raise
@@ -57,25 +59,37 @@ class _Terminated(BaseException):
 def _cleaning_up_at_sigterm():
     """Lets SIGTERM end the process only behind the `finally` and `except` of the block.
 
-    If the program handles SIGTERM itself, or in another thread than the main one, nothing changes.
+    Yields a function that raises an exception if SIGTERM came. If the program handles SIGTERM itself, or in
+    another thread than the main one, nothing changes.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
+        yield lambda: None
         return
+    process, came = os.getpid(), []
 
     def terminate(number, frame):
+        if os.getpid() != process:  # a child has the handler, but not the files
+            _end()
+        came.append(number)
         raise _Terminated
+
+    def check():
+        if came:  # a library has caught the exception
+            raise _Terminated
 
     signal.signal(signal.SIGTERM, terminate)
     try:
-        yield
-    except _Terminated:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGTERM)
-        raise
+        yield check
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if came:
+            _end()
+
+
+def _end():
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _refuse_existing(path):

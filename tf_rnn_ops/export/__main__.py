@@ -113,7 +113,7 @@ def _export_saved_model(options, model, target, name, how):
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
     for flag in ("batch", "time", "streaming", "verify", "unsafe"):
-        if getattr(options, flag):
+        if getattr(options, flag) not in (None, False):
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
     how |= formats.options(name, options.opset)
     module = formats.writer(name)

@@ -53,7 +53,7 @@ def of(path: pathlib.Path, name: str | None) -> str:
     Raises:
         ValueError: The format is unknown, or the end is that of another format.
     """
-    by_end = _ENDS.get(path.suffix.lower())
+    by_end = _ENDS.get(path.suffix)
     if name is None:
         return by_end or SAVED_MODEL
     check_name(name)

@@ -69,6 +69,23 @@ def test_the_first_call_of_a_masked_model(batch, time, cell, tmp_path, openvino)
         export_formats.assert_equal(call({"x": x}), model, x)
 
 
+@pytest.mark.parametrize("axis", [1, -2, -1])
+def test_gathers_of_a_batch_of_one(axis, tmp_path, openvino):
+    x = keras.Input(batch_shape=(1, 5, 3), name="x")
+    index = keras.Input(batch_shape=(1, 2), dtype="int32", name="index")
+    gather = keras.layers.Lambda(
+        lambda a: tf.gather(a[0], a[1], axis=axis, batch_dims=1),
+        output_shape=(5, 2) if axis == -1 else (2, 3),
+    )
+    model = keras.Model([x, index], {"y": gather([x, index])})
+    path = str(tmp_path / "m.xml")
+    rnn.export(model, path, print_fn=None)
+    given = {"x": np.arange(15, dtype=np.float32).reshape(1, 5, 3)}
+    given["index"] = np.array([[2, 0]], np.int32)
+    want = tf.gather(given["x"], given["index"], axis=axis, batch_dims=1)
+    np.testing.assert_array_equal(openvino.run(path, given)["y"], want)
+
+
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_masks_in_float16(cell, tmp_path, openvino):
     """The number that opens a gate in the padding must be finite in float16."""

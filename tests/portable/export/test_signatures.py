@@ -155,7 +155,8 @@ def test_batch_sizes(name, tmp_path):
     model = make()
     report = rnn.export(model, tmp_path / "m", print_fn=None)
     assert list(_inputs_of(tmp_path / "m").values()) == [[want, TIME, SIZE]]
-    assert report.difference <= report.tolerance
+    opened = "The batch size 2 of the model is open; batch_size fixes it."
+    assert (opened in report.note) is (want is None)
 
 
 def test_given_sizes(tmp_path):
@@ -223,6 +224,78 @@ def test_nested_outputs(file, tmp_path):
     y, *states = keras.layers.RNN(cells, return_state=True)(x)
     report = rnn.export(keras.Model(x, {"y": y, "s": states}), tmp_path / file, print_fn=None)
     assert report.difference <= report.tolerance
+
+
+class NestedOutputs(OneArgument):
+    def call(self, x):
+        y = self.layer(x)
+        return {"y": y, "s": [y + 1, y + 2]}
+
+
+def test_nested_outputs_of_a_class_of_its_own(tmp_path):
+    model = _called(NestedOutputs(), _batch())
+    report = rnn.export(model, tmp_path / "m", print_fn=None)
+    got = formats.writer("tf_saved_model").run(str(tmp_path / "m"), {"args_0": _batch()})
+    assert sorted(got) == ["output_0", "output_1", "output_2"] and report.output in got
+
+
+def test_names_of_outputs_stay_apart(tmp_path):
+    a, b = keras.Input((3,), name="h"), keras.Input((3,), name="h_out")
+    outputs = {"h": keras.layers.Dense(2)(a), "h_out": keras.layers.Dense(2)(b)}
+    model = keras.Model([a, b], outputs)
+    rnn.export(model, tmp_path / "m.onnx", print_fn=None)
+    ones = np.ones((1, 3), np.float32)
+    got = formats.writer("onnx").run(str(tmp_path / "m.onnx"), {"h": ones, "h_out": 2 * ones})
+    assert sorted(got) == ["h_out_out", "h_out_out_out"]
+    np.testing.assert_allclose(got["h_out_out"], model([ones, 2 * ones])["h"], atol=1e-6)
+
+
+def test_many_outputs_that_are_inputs(tmp_path):
+    """OpenVINO orders results by the names of nodes, Identity_10 before Identity_2."""
+    i, j = _input("i"), _input("j")
+    model = keras.Model([i, j], [i, j, _network(i, j), *[i] * 8, j])
+    rnn.export(model, tmp_path / "m.xml", print_fn=None)
+    given = {"i": _batch(), "j": 2 * _batch()}
+    got = formats.writer("openvino").run(str(tmp_path / "m.xml"), given)
+    for k in (0, 1, 3, 10, 11):
+        np.testing.assert_array_equal(got[f"output_{k}"], given["j" if k in (1, 11) else "i"])
+
+
+def test_a_known_first_size_of_another_input(tmp_path):
+    """LiteRT's batch size of 1 is for open sizes only."""
+    x, table = _input("x"), keras.Input(batch_shape=(TIME, 4), name="table")
+    y = keras.layers.LSTM(4, return_sequences=True)(x) + table
+    rnn.export(keras.Model([x, table], y), tmp_path / "m.tflite", print_fn=None)
+    rnn.export(keras.Model([x, table], y), tmp_path / "m", batch_size=2, print_fn=None)
+    assert _inputs_of(tmp_path / "m") == {"x": [2, TIME, SIZE], "table": [TIME, 4]}
+
+
+def test_another_batch_size_than_that_of_the_model(tmp_path):
+    model = _functional([_input("a", batch_size=4), _input("b", batch_size=4)])
+    rnn.export(model, tmp_path / "m", batch_size=np.int64(2), print_fn=None)
+    assert set(map(tuple, _inputs_of(tmp_path / "m").values())) == {(2, TIME, SIZE)}
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"text", None])
+def test_a_file_that_is_no_batch(content, tmp_path):
+    path = tmp_path / "x.npz"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match="x.npz is not a file of np.savez"):
+        rnn.export(_functional(_input("x")), tmp_path / "m", verify=path, print_fn=None)
+
+
+def test_batches_of_a_wrong_kind(tmp_path):
+    two = _functional([_input("a"), _input("b")])
+    words = keras.Input((TIME,), dtype="int32", name="words")
+    ids = keras.Model(words, keras.layers.LSTM(2)(keras.layers.Embedding(5, 3)(words)))
+    for model, batch, text in (
+        (two, 5, "another structure"),
+        (two, None, "another structure"),
+        (ids, np.full((1, TIME), 1.5), "'words' has the type int32: it has other values as int32"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            rnn.export(model, tmp_path / "m", verify=batch, print_fn=None)
 
 
 @pytest.mark.parametrize("wanted", ["x", "X", "a b", "1", "", "é"])

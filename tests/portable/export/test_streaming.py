@@ -281,6 +281,35 @@ def test_states_that_keras_casts(policy, tmp_path):
     assert report.difference <= report.tolerance
 
 
+def test_one_input_as_the_state_of_two_layers(tmp_path):
+    x, h = keras.Input((None, SIZE), name="x"), keras.Input((UNITS,), name="h")
+    y, first = keras.layers.GRU(UNITS, return_state=True, **SEQUENCES)(x, initial_state=h)
+    z, second = keras.layers.GRU(UNITS, return_state=True, **SEQUENCES)(y, initial_state=h)
+    with pytest.raises(ValueError, match="'h' is the initial state of several layers"):
+        rnn.export(
+            keras.Model([x, h], [z, first, second]),
+            tmp_path / "m",
+            streaming=True,
+            verify=False,
+            print_fn=None,
+        )
+
+
+def test_windows_over_frequencies_stream(tmp_path):
+    x = keras.Input((None, 8, 1), name="x")
+    y = keras.layers.Conv2D(2, (1, 3), padding="same")(x)
+    y = keras.layers.MaxPooling2D((1, 2))(y)
+    model = drawn(keras.Model(x, keras.layers.GRU(UNITS)(keras.layers.Reshape((-1, 8))(y))))
+    report = rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    assert not report.note and 0 < report.difference < 1e-6
+
+
+def test_a_known_number_of_steps_passes_no_state(tmp_path):
+    model = drawn(keras.Sequential([keras.Input((3, SIZE)), keras.layers.GRU(UNITS)]))
+    report = rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    assert report.note == "The number of steps is known, so no state was passed from call to call."
+
+
 def test_an_output_with_the_name_of_the_next_state(tmp_path):
     x = keras.Input((None, SIZE))
     model = keras.Model(x, {"gru_h_next": keras.layers.GRU(UNITS, name="gru")(x)})

@@ -77,7 +77,8 @@ def gathered(x, indices, axis, batch_dims):
     if batch_dims != 1 or not (_has_one_row(x) and _has_one_row(indices)):
         return ops.gather(x, indices, axis, batch_dims)
     first = constant([0])
-    rest = ops.subtract(axis, ops.convert_like(constant(1), axis))
+    one, zero = (ops.convert_like(constant(n), axis) for n in (1, 0))
+    rest = ops.select(ops.less(axis, zero), axis, ops.subtract(axis, one))
     found = ops.gather(ops.squeeze(x, first), ops.squeeze(indices, first), rest)
     return ops.unsqueeze(found, first)
 

@@ -1,6 +1,7 @@
 """Writes a SavedModel as OpenVINO's two files."""
 
 import pathlib
+import re
 import tempfile
 
 import openvino
@@ -67,16 +68,22 @@ def _with_named_results(model, function):
     named = {name for port in model.outputs for name in port.get_names()}
     if named >= set(wanted):
         return model
-    missing = iter([name for name in wanted if name not in named])
+    missing = [name for name in wanted if name not in named]
     results = []
     for result in model.get_results():
         source = result.input_value(0)
         if not source.get_tensor().names & set(wanted):
             # WHY nodes: the input and the output would have one tensor, with the names of both.
             source = ops.squeeze(ops.unsqueeze(source, constant(0)), constant(0)).output(0)
-            source.get_tensor().set_names({next(missing)})
+            name = wanted[_number(result)] if len(missing) > 1 else missing[0]
+            source.get_tensor().set_names({name})
         results.append(ops.result(source))
     return openvino.Model(results, model.get_parameters(), "model")
+
+
+def _number(result):
+    """The number of an output of the function, from the name that TensorFlow gives its node."""
+    return int(re.fullmatch(r"Identity(?:_(\d+))?(?::0)?", result.get_friendly_name())[1] or 0)
 
 
 def _decide(facts):

@@ -115,7 +115,8 @@ def _of_integers(name, found, expected, part):
 
 
 def _of_numbers(name, found, expected, limits, tolerance):
-    a, b = found.astype(np.float64).ravel(), expected.astype(np.float64).ravel()
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    a, b = found.astype(wide).ravel(), expected.astype(wide).ravel()
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):  # inf - inf
         difference = np.where(same, 0.0, np.abs(a - b))

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import numbers
 import os
 import pathlib
 import tempfile
@@ -188,6 +189,10 @@ def export(
     module = formats.writer(format)
     signature = signatures.of(model, input_signature, batch_size, time)
     notes = signatures.changed_names(model, input_signature, signature)
+    if input_signature is None and signatures.has_open_batch(signature):
+        notes += signatures.opened_batch(model)
+    if isinstance(verify, (str, os.PathLike)):
+        verify = signatures.batch_of_file(verify, signature)
     if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
         signature = signatures.of(model, None, 1, time)
         notes.append("The batch size of the file is 1; batch_size gives another.")
@@ -202,8 +207,6 @@ def export(
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
         nodes = module.write(saved, str(unfinished), loops=loops, quantize=quantize, **how)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
-        if isinstance(verify, (str, os.PathLike)):
-            verify = signatures.batch_of_file(verify, signature)
         if note := _why_not_run(verify, format):
             found: dict[str, Any] = {"note": note}
         else:
@@ -234,10 +237,14 @@ def _why_not_run(verify, format):
 
 def _check_numbers(batch_size, time, tolerance):
     for name, size in (("batch_size", batch_size), ("time", time)):
-        if size is not None and (not isinstance(size, int) or size < 1):
+        if size is not None and (not _is_a(numbers.Integral, size) or size < 1):
             raise ValueError(f"{name} must be a positive integer or None, but it is {size!r}.")
-    if tolerance is not None and not (isinstance(tolerance, (int, float)) and tolerance >= 0):
+    if tolerance is not None and not (_is_a(numbers.Real, tolerance) and tolerance >= 0):
         raise ValueError(f"tolerance must be a number from 0 on or None, but it is {tolerance!r}.")
+
+
+def _is_a(kind, value):
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _save(model, folder, signature, streaming, in_float, outputs):

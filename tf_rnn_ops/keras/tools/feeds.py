@@ -173,7 +173,10 @@ def _cut(signature, batch):
         (size,), (rows,) = wanted, given
         if size and rows > size and rows % size == 0:
             cuts = range(0, rows, size)
-            return [keras.tree.map_structure(lambda a: a[k : k + size], batch) for k in cuts]
+            return [
+                keras.tree.map_structure(lambda a: a[k : k + size] if np.ndim(a) else a, batch)
+                for k in cuts
+            ]
     return [batch]
 
 

@@ -32,19 +32,21 @@ def batch_for(model, signature, batch_size=_BATCH, time=_TIME, seed=0):
     words = [layer.input_dim for layer in layers if isinstance(layer, keras.layers.Embedding)]
     masked = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
     rng = np.random.default_rng(seed)
-    sizes = {"batch_size": batch_size, "time": time}
+    known = [spec.shape[1] for spec in keras.tree.flatten(signature) if (spec.shape.rank or 0) > 1]
+    steps = min([time if size is None else size for size in known], default=time)
+    sizes = {"batch_size": batch_size, "time": time, "steps": steps}
     how = sizes | {"words": min(words, default=_WORDS), "masked": masked[0] if masked else None}
     return keras.tree.map_structure(lambda spec: _array(rng, spec, **how), signature)
 
 
-def _array(rng, spec, batch_size, time, words, masked):
+def _array(rng, spec, batch_size, time, steps, words, masked):
     sizes = [batch_size, *[time] * (len(spec.shape) - 1)]
     shape = [size if known is None else known for known, size in zip(spec.shape, sizes)]
     if spec.dtype == tf.string:
         return np.full(shape, "", object)
     dtype = spec.dtype.as_numpy_dtype
     if len(shape) == 1:  # probably lengths, of any type
-        return (1 + np.arange(shape[0]) % time).astype(dtype)
+        return (1 + np.arange(shape[0]) % steps).astype(dtype)
     if spec.dtype.is_floating:
         array = rng.standard_normal(shape)
     else:

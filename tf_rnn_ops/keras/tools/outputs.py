@@ -26,19 +26,22 @@ class Outputs:
         """
         self._apart = format in _ONE_NAMESPACE
         # WHY not always: the endpoint of a SavedModel returns the structure of the model.
-        nested = any(keras.tree.is_nested(one) for one in _elements(getattr(model, "output", None)))
-        self._flat = nested or format != formats.SAVED_MODEL
+        self._flat = format != formats.SAVED_MODEL
+        self._known = getattr(model, "output", None)
         self._renamed = {}
         self.notes = []
 
     def of(self, function, signature):
         """The function to export for a function of the arguments of a signature."""
-        if not self._flat:
+        if not self._flat and self._known is not None and not _is_nested(self._known):
             return function
         inputs = {spec.name for spec in keras.tree.flatten(signature)}
 
         def flat(*arguments):
-            results = named(function(*arguments))
+            results = function(*arguments)
+            if not self._flat and not _is_nested(results):
+                return results
+            results = named(results)
             for name in sorted(inputs & results.keys()) if self._apart else ():
                 self._rename(name, inputs | results.keys())
             # An output that is an input would be one tensor with two names.
@@ -49,7 +52,7 @@ class Outputs:
     def _rename(self, name, taken):
         if name in self._renamed:
             return
-        new = f"{name}_out"
+        new, taken = f"{name}_out", {*taken, *self._renamed.values()}
         while new in taken:
             new = f"{new}_out"
         self._renamed[name] = new
@@ -69,7 +72,8 @@ def named(outputs):
     return {f"output_{k}": one for k, one in enumerate(keras.tree.flatten(outputs))}
 
 
-def _elements(outputs):
+def _is_nested(outputs):
+    """Whether outputs are not a tensor, a list or a dict of tensors."""
     if isinstance(outputs, dict):
-        return list(outputs.values())
-    return list(outputs) if isinstance(outputs, (list, tuple)) else []
+        outputs = list(outputs.values())
+    return isinstance(outputs, (list, tuple)) and any(map(keras.tree.is_nested, outputs))

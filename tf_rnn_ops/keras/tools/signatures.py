@@ -1,7 +1,9 @@
 """The arguments and results of a model, in the form of a signature of a SavedModel."""
 
 import contextlib
+import os
 import re
+import zipfile
 
 import keras
 import numpy as np
@@ -17,7 +19,8 @@ def of(model, given, batch_size=None, time=None):
     Args:
         model: A Keras model.
         given: A list with a structure of specs for each argument; None for the inputs of the model.
-        batch_size: B, the first size of each spec; None to keep the sizes.
+        batch_size: B, the first size of each spec whose first size is open. If none is, of each spec with the
+            B of the first one. None keeps the sizes.
         time: T, the second size of each spec whose second size is open; None to keep them open.
 
     Returns:
@@ -30,7 +33,10 @@ def of(model, given, batch_size=None, time=None):
     given = _given_or_recorded(model, given)
     specs = keras.tree.map_structure(_spec, given)
     if batch_size is not None:
-        specs = keras.tree.map_structure(lambda spec: _with_batch_size(spec, batch_size), specs)
+        before = None if has_open_batch(specs) else _first_batch_size(specs)
+        specs = keras.tree.map_structure(
+            lambda spec: _with_batch_size(spec, before, batch_size), specs
+        )
     if time is not None:
         if not any(map(_has_open_time, keras.tree.flatten(specs))):
             raise ValueError(
@@ -70,6 +76,15 @@ def _given_or_recorded(model, given):
             f"{given!r}."
         )
     return list(given)
+
+
+def opened_batch(model):
+    """A sentence if `of` has opened the batch size that a Sequential has from its first batch."""
+    if isinstance(model, keras.Sequential) and models.made_its_input(model):
+        (before,), (after,) = model.inputs, _recorded(model)
+        if before.shape[0] is not None and after.shape[0] is None:
+            return [f"The batch size {before.shape[0]} of the model is open; batch_size fixes it."]
+    return []
 
 
 def has_open_batch(signature):
@@ -132,8 +147,12 @@ def _spec(spec):
     return tf.TensorSpec(spec.shape, dtype, getattr(spec, "name", None))
 
 
-def _with_batch_size(spec, batch_size):
-    if not spec.shape.rank:
+def _first_batch_size(signature):
+    return next((one.shape[0] for one in keras.tree.flatten(signature) if one.shape.rank), None)
+
+
+def _with_batch_size(spec, before, batch_size):
+    if not spec.shape.rank or spec.shape[0] != before:
         return spec
     return tf.TensorSpec([batch_size, *spec.shape[1:]], spec.dtype, spec.name)
 
@@ -179,7 +198,9 @@ def arguments(signature, batch):
     Raises:
         ValueError: The batch has another structure, another shape, or values of another type.
     """
-    given = list(batch) if len(signature) > 1 else [batch]
+    given = [batch]
+    if len(signature) > 1:
+        given = list(batch) if isinstance(batch, (list, tuple)) else [batch]
     try:
         keras.tree.assert_same_structure(_in_lists(signature), _in_lists(given))
     except (TypeError, ValueError) as error:
@@ -192,6 +213,8 @@ def arguments(signature, batch):
         try:
             value = np.asarray(value)
             converted = value.astype(spec.dtype.as_numpy_dtype)
+            if spec.dtype.is_integer and not np.array_equal(converted, value):
+                raise TypeError(f"it has other values as {spec.dtype.name}")
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"verify must fit the signature, where {spec.name!r} has the type {spec.dtype.name}: {error}."
@@ -214,9 +237,9 @@ def batch_of_file(path, signature):
         ValueError: There is no such file, or it has other names.
     """
     try:
-        with np.load(path) as file:
+        with np.load(os.path.expanduser(path)) as file:
             arrays = dict(file)
-    except (AttributeError, OSError, TypeError, ValueError) as error:
+    except (AttributeError, EOFError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(f"verify: {path} is not a file of np.savez: {error}") from error
     names = [spec.name for spec in keras.tree.flatten(signature)]
     if sorted(arrays) != sorted(names):

@@ -4,6 +4,7 @@ import contextlib
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
@@ -65,9 +66,9 @@ class Stream:
             for name, tensor in zip(self._inputs, taken)
             if len(tensor.shape) > 1 and tensor.shape[1] is None
         }
-        taken = set(self._inputs)
+        taken = {name.lower() for name in self._inputs}
         self._layers = {layer: _names(layer, taken) for layer in _recurrent_layers(model)}
-        batch = keras.tree.flatten(arguments)[0].shape[0]
+        batch = next((s.shape[0] for s in keras.tree.flatten(arguments) if s.shape.rank), None)
         specs = {}
         for layer, names in self._layers.items():
             for name, state in zip(names, keras.tree.flatten(_initial(layer))):
@@ -98,13 +99,18 @@ class Stream:
             results = named(self._model(*own, training=False))
         self.states = dict.fromkeys(calls.new)
         next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
-        if names := sorted(results.keys() & next_states.keys()):
+        if names := sorted((results.keys() | set(self._inputs)) & next_states.keys()):
             raise ValueError(
-                f"The output {names[0]!r} of the model has the name of the next value of a state: give it "
+                f"The input or output {names[0]!r} of the model has the name of the next value of a state: give it "
                 "another name."
             )
         for layer, k, new in calls.given:
             name = self._inputs[k]
+            if name in self.states:
+                raise ValueError(
+                    f"The input {name!r} is the initial state of several layers, so a stream would not know "
+                    "which final state to pass on: give each layer an input of its own."
+                )
             output = next((o for o, one in results.items() if _source(one) is _source(new)), None)
             if output is None:
                 raise ValueError(
@@ -244,7 +250,9 @@ def _combines_steps(layer):
     name = type(layer).__name__
     if name not in _COMBINING:
         return ""
-    if getattr(layer, "kernel_size", None) == (1,) and layer.strides == (1,):
+    windows = [getattr(layer, one, None) for one in ("kernel_size", "pool_size", "strides")]
+    windows = [one for one in windows if one]
+    if windows and all(np.ravel(one)[0] == 1 for one in windows):
         return ""
     try:
         inputs = keras.tree.flatten(layer.input)

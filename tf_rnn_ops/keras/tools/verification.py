@@ -85,6 +85,13 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
         both = [lambda: call(feed.first_feed), lambda: reference(*feed.first_arguments)]
         timing = take_turns("", both, lambda one: one(), _REPEATS, lambda turn: None)
     one = max(found, key=lambda one: one.excess)
+    notes = [note]
+    if streams and not called.sequences:
+        notes.append("The number of steps is known, so no state was passed from call to call.")
+    if one.difference and one.tolerance >= one.largest:
+        notes.append(
+            f"The tolerance is larger than all numbers of {one.output!r}: give a smaller one."
+        )
     return {
         "output": one.output,
         "difference": one.difference,
@@ -92,7 +99,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
         "largest": one.largest,
         "file_ms": timing.keras_ms,
         "model_ms": timing.ours_ms,
-        "note": note,
+        "note": " ".join(filter(None, notes)),
     }
 
 
