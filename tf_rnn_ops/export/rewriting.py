@@ -3,6 +3,8 @@
 import pathlib
 from typing import Any, Callable
 
+import tensorflow as tf
+
 from tf_rnn_ops.export import conditions, integer_products, states
 from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.portable import exporting
@@ -55,6 +57,14 @@ def rewrite(
         )
     _finish(target, signature)
     return nodes
+
+
+def load(folder: pathlib.Path, signature: str) -> tuple[Any, Any]:
+    """Loads what rewrite() wrote. Returns the model, which must stay alive, and the function of the signature."""
+    loaded = tf.saved_model.load(str(folder))
+    # A SavedModel of TensorFlow 2 still has its objects, with all signatures by their names.
+    name = signature if signature in loaded.signatures else DEFAULT
+    return loaded, loaded.signatures[name]
 
 
 def loops_of(saved_model: str, signature: str, loops: bool) -> list[Node]:

@@ -165,3 +165,24 @@ def test_each_signature_of_a_saved_model(end, tmp_path):
         got = formats.writer(formats.of(path, None)).run(str(path), given[name])
         (want,) = given[name].values()
         np.testing.assert_allclose(got["output_0"], model(want), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("end", [".onnx", ".tflite", ".xml"])
+def test_a_signature_of_a_saved_model_of_tensorflow_1(end, tmp_path):
+    """It has no objects, only graphs with signatures."""
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [2, 3], "x")
+        y = x @ v1.get_variable("w", initializer=tf.ones([3, 4]), use_resource=True)
+        session.run(v1.global_variables_initializer())
+        builder = v1.saved_model.Builder(str(tmp_path / "saved"))
+        signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y})
+        other = v1.saved_model.predict_signature_def({"x": x}, {"z": 2 * x})
+        signatures = {"product": signature, "double": other}
+        builder.add_meta_graph_and_variables(session, ["serve"], signature_def_map=signatures)
+        builder.save()
+    path = str(tmp_path / f"m{end}")
+    assert main([str(tmp_path / "saved"), path, "--signature", "product"]) == 0
+    ones = np.ones((2, 3), np.float32)
+    got = formats.writer(formats.of(tmp_path / path, None)).run(path, {"x": ones})
+    np.testing.assert_array_equal(got["y"], np.full((2, 4), 3.0))

@@ -49,9 +49,8 @@ def write(
         content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(rewritten)), quantize)
         if flatbuffer.count_ops(content)["VAR_HANDLE"]:
             # WHY: of a tf.saved_model.save() the converter keeps variables, and the file has no values for them.
-            loaded = tf.saved_model.load(str(rewritten))
-            functions_of_signature = [loaded.signatures[signature]]
-            frozen = tf.lite.TFLiteConverter.from_concrete_functions(functions_of_signature, loaded)
+            loaded, function = rewriting.load(rewritten, signature)
+            frozen = tf.lite.TFLiteConverter.from_concrete_functions([function], loaded)
             content = _convert(frozen, quantize)
     _check(content, nodes)
     pathlib.Path(filepath).write_bytes(flatbuffer.without_clip(content))

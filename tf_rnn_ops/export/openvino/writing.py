@@ -5,7 +5,6 @@ import re
 import tempfile
 
 import openvino
-import tensorflow as tf
 from openvino import opset14 as ops
 
 from tf_rnn_ops.export import rewriting
@@ -50,9 +49,8 @@ def write(
         rewritten = pathlib.Path(folder) / "model"
         nodes = rewriting.rewrite(saved_model, rewritten, signature, loops, _decide)
         try:
-            # The loaded model has all signatures, of which OpenVINO would choose one.
-            loaded = tf.saved_model.load(str(rewritten))
-            function = loaded.signatures[signature]
+            # WHY not the loaded model: it has all signatures, of which OpenVINO would choose one.
+            _loaded, function = rewriting.load(rewritten, signature)
             model = openvino.convert_model(function, extension=extensions())
             model = _with_named_results(model, function)
         except Exception as error:
