@@ -21,6 +21,7 @@ import tensorflow as tf
 import tf_rnn_ops  # noqa: F401  The ops of the model.
 
 MOST_BYTES = 1 << 20  # the largest request
+TOKENS = np.iinfo(np.int32)
 
 
 class Model:
@@ -76,14 +77,19 @@ def padded(instances):
     """Returns sequences of token numbers as one array, padded with 0 on the right.
 
     Raises:
-        ValueError: They are not lists of integers, or there is none.
+        ValueError: They are not lists of integers that fit into int32, or there is none.
     """
     if not isinstance(instances, list) or not instances:
         raise ValueError("'instances' must be a list of lists of token numbers.")
     for row in instances:
         if not isinstance(row, list) or not all(type(token) is int for token in row):
             raise ValueError("'instances' must be a list of lists of token numbers.")
-    tokens = np.zeros((len(instances), max(1, *map(len, instances))), np.int64)
+        for token in row:
+            if not TOKENS.min <= token <= TOKENS.max:
+                raise ValueError(
+                    f"a token number must fit into {TOKENS.dtype}, but there is {token}."
+                )
+    tokens = np.zeros((len(instances), max(1, *map(len, instances))), TOKENS.dtype)
     for row, of_row in zip(tokens, instances, strict=True):
         row[: len(of_row)] = of_row
     return tokens
@@ -109,7 +115,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         model = self.server.newest.model
         try:
             tokens = padded(json.loads(self.rfile.read(int(length)))["instances"])
-            result = model(tokens.astype(np.int32))
+            result = model(tokens)
+        except RecursionError:
+            return self._answer(400, {"error": "the request has too many nested lists."})
         except (ValueError, KeyError, TypeError, tf.errors.InvalidArgumentError) as error:
             return self._answer(400, {"error": f"{error}"})
         self._answer(200, {"version": model.version, "predictions": result.tolist()})

@@ -78,10 +78,13 @@ def test_clients_at_once(server):
         ({"rows": ROWS}, 400, "instances"),
         ({"instances": []}, 400, "list of lists of token numbers"),
         ({"instances": [[1.5]]}, 400, "list of lists of token numbers"),
+        ({"instances": [[1 << 31]]}, 400, "must fit into int32, but there is 2147483648"),
+        ({"instances": [[-(1 << 80)]]}, 400, "must fit into int32"),
+        (b'{"instances": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 400, "too many nested lists"),
         ({"instances": [[True]]}, 400, "list of lists of token numbers"),
         (b" " * (serving.MOST_BYTES + 1), 413, "Content-Length"),
     ],
-    ids=["json", "key", "empty", "float", "bool", "long"],
+    ids=["json", "key", "empty", "float", "large", "huge", "nested", "bool", "long"],
 )
 def test_bad_requests_get_a_sentence(server, body, status, text):
     got, answer = ask(server, body)
