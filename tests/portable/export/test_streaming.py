@@ -227,7 +227,7 @@ REFUSED = {
         "MaxPooling1D combines steps",
     ),
     "attention": (attention, "MultiHeadAttention combines steps"),
-    "a_network_of_windows": (a_network_of_windows, "calls 'lstm.*' anew for each step"),
+    "a_network_of_windows": (a_network_of_windows, "'lstm.*' in it begins with zeros at each step"),
     "backwards": (backwards, "reads its input backwards, from the last step"),
     "both": (both, "also reads its input backwards, from the last step"),
     "both_of_a_stack": (both_of_a_stack, "also reads its input backwards, from the last step"),

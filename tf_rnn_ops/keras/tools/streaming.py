@@ -221,7 +221,7 @@ def _recurrent_layers(model):
         if isinstance(layer, keras.layers.Bidirectional):
             reason = "it also reads its input backwards, from the last step"
         elif isinstance(layer, keras.layers.TimeDistributed) and _has_states(layer.layer):
-            reason = f"it calls {layer.layer.name!r} anew for each step"
+            reason = f"{layer.layer.name!r} in it begins with zeros at each step"
         elif combining := _combines_steps(layer):
             reason = f"{combining} combines steps, of which the file sees only those of one call"
         elif isinstance(layer, (keras.layers.RNN, CudnnStack)):
