@@ -3,10 +3,10 @@
 A module has three functions:
 
     write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None) -> list[Node]
-        `onnx` has the option opset, too.
         Writes a signature of the SavedModel in the folder `saved_model` to `filepath`, which does not
         exist. Files next to `filepath` move with it. Raises ValueError if the model cannot be written, if
-        `quantize` is unknown, or with loops=False if the format has no node for a layer.
+        `quantize` is unknown, or with loops=False if the format has no node for a layer. `onnx` also has
+        the option `opset`.
     load(filepath) -> function
         Loads the file into the format's own runtime. The function maps {name of an argument of the
         signature: array} to {name of a result: array}.

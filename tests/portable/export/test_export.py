@@ -405,6 +405,27 @@ def test_a_tolerance_that_is_given(model, tmp_path, broken):
     broken(load=load)
     report = _quiet(model, tmp_path / "m", tolerance=0.02)
     assert report.tolerance == 0.02 and 0.009 < report.difference < 0.011 and report.output == "y"
+    told = "The tolerance is larger than all numbers of 'y': give a smaller one."
+    assert told not in report.note
+    assert told in _quiet(model, tmp_path / "n", tolerance=1e6).note
+
+
+class InGraphsOnly(keras.layers.Layer):
+    def call(self, x):
+        if tf.executing_eagerly():
+            raise RuntimeError("not eagerly")
+        return x
+
+
+def test_other_results_of_a_model_that_does_not_run_eagerly(tmp_path, broken):
+    def load(path):
+        call = saved_model.load(path)
+        return lambda inputs: {n: a + 1e-2 for n, a in call(inputs).items()}
+
+    x = keras.Input((4, 3))
+    model = keras.Model(x, keras.layers.GRU(2)(InGraphsOnly()(x)))
+    broken(load=load)
+    _refused(model, tmp_path / "m", "have different results: .*'output_0' differs by")
 
 
 def test_what_a_writer_puts_beside_the_file_moves_with_it(model, tmp_path, broken):

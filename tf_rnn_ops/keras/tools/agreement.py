@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tf_rnn_ops._difference import differences
+
 # Larger numbers are those of masks, such as -1e9 for logits, and do not count for the scale of an output.
 _OF_MASKS = 1e6
 # The part of the numbers of an output that are below its scale.
@@ -117,16 +119,14 @@ def _of_integers(name, found, expected, part):
 def _of_numbers(name, found, expected, limits, tolerance):
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     a, b = found.astype(wide).ravel(), expected.astype(wide).ravel()
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):  # inf - inf
-        difference = np.where(same, 0.0, np.abs(a - b))
+    difference = differences(a, b)
     size = np.where(np.isfinite(b), np.abs(b), 0.0)
     if tolerance is None:
         allowed = limits.relative * np.maximum(size, _scale(size)) + limits.absolute
     else:
         allowed = np.full(b.shape, float(tolerance))
     with np.errstate(divide="ignore", invalid="ignore"):
-        excess = np.where(same, 0.0, np.nan_to_num(difference / allowed, nan=np.inf))
+        excess = np.where(difference == 0, 0.0, np.nan_to_num(difference / allowed, nan=np.inf))
     k = int(np.argmax(excess))
     return Difference(name, float(difference[k]), float(allowed[k]), float(np.max(size)))
 
