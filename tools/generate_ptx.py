@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compiles cc/gpu/elementwise/kernels.cu to kernels.ptx in the same folder.
+"""Compiles the .cu files of cc/gpu/elementwise to .ptx files in the same folder.
 
 It uses NVRTC from the folder that tools/setup_nvidia_headers.sh PYTHON nvrtc makes, and needs no GPU. The
 PTX depends on NVRTC's version, which that script fixes.
 
-    tools/generate_ptx.py            writes the file
-    tools/generate_ptx.py --check fails when it is out of date
+    tools/generate_ptx.py            writes the files
+    tools/generate_ptx.py --check fails when one is out of date
 """
 
 import argparse
@@ -15,8 +15,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "cc/gpu/elementwise/kernels.cu"
-TARGET = ROOT / "cc/gpu/elementwise/kernels.ptx"
+FOLDER = ROOT / "cc/gpu/elementwise"
+MODULES = ("kernels", "layer_kernels")
 NVRTC = ROOT / ".tools/nvidia/nvrtc/lib/libnvrtc.so.12"
 
 # Pascal is the oldest architecture with all features that the kernels use. The driver compiles the PTX for
@@ -48,10 +48,16 @@ def text_of(nvrtc, program, what):
     return buffer.value.decode()
 
 
-def compile_ptx(library=NVRTC):
-    """Compiles the kernels.
+def target(module):
+    """The checked-in PTX of one of MODULES."""
+    return FOLDER / f"{module}.ptx"
+
+
+def compile_ptx(module, library=NVRTC):
+    """Compiles the kernels of a module.
 
     Args:
+        module: One of MODULES.
         library: Path of libnvrtc.so.12.
 
     Returns:
@@ -66,14 +72,15 @@ def compile_ptx(library=NVRTC):
             f"{library} is missing: run tools/setup_nvidia_headers.sh {sys.executable} nvrtc"
         )
     nvrtc = ctypes.CDLL(str(library))
+    source = FOLDER / f"{module}.cu"
     program = ctypes.c_void_p()
     # WHY a name without folders: the PTX must not depend on the place of the source tree.
     call(
         nvrtc,
         "nvrtcCreateProgram",
         ctypes.byref(program),
-        SOURCE.read_bytes(),
-        SOURCE.name.encode(),
+        source.read_bytes(),
+        source.name.encode(),
         0,
         None,
         None,
@@ -100,12 +107,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail on a difference")
     check = parser.parse_args().check
-    ptx = compile_ptx()
-    if not check:
-        TARGET.write_text(ptx)
-        print(f"{TARGET.relative_to(ROOT)}: {len(ptx)} bytes")
-    elif not TARGET.exists() or TARGET.read_text() != ptx:
-        sys.exit(f"{TARGET.relative_to(ROOT)} is out of date: run tools/generate_ptx.py")
+    for module in MODULES:
+        ptx = compile_ptx(module)
+        path = target(module)
+        if not check:
+            path.write_text(ptx)
+            print(f"{path.relative_to(ROOT)}: {len(ptx)} bytes")
+        elif not path.exists() or path.read_text() != ptx:
+            sys.exit(f"{path.relative_to(ROOT)} is out of date: run tools/generate_ptx.py")
 
 
 if __name__ == "__main__":

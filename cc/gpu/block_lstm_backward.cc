@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/gpu/block_lstm_call.h"
+#include "cc/gpu/product_call.h"
 #include "cc/gpu/block_lstm_executor.h"
 #include "cc/gpu/elementwise/kernel_args.h"
 
@@ -17,10 +17,12 @@ using elementwise::kPeepholes;
 constexpr int64_t kSumRows = 32;
 constexpr int64_t kMaxSumChunks = 256;
 
+int64_t StepSize(const BlockLstmProblem& p) { return p.batch * p.num_units; }
+
 // The gradients of a call with at least one step and one sequence.
 class BackwardSteps {
  public:
-  BackwardSteps(const BlockLstmCall& call, const BlockLstmBackwardArgs& args)
+  BackwardSteps(const ProductCall& call, const BlockLstmBackwardArgs& args)
       : call_(call), args_(args), p_(args.problem), math_(MathType(args.problem.dtype)) {}
 
   Status Run() {
@@ -62,7 +64,7 @@ class BackwardSteps {
     step.dc_prev = dc_;
     step.dgates = dgates;
     step.batch = B, step.units = H;
-    RNN_OPS_RETURN_IF_ERROR(call_.Launch(Kernel::block_lstm_backward_f32, B, H, step));
+    RNN_OPS_RETURN_IF_ERROR(call_.Launch(KernelForType(Kernel::block_lstm_backward_f32, p_.dtype), B, H, step));
     // dh = dgates w[I:]'
     return call_.Multiply(
         {B, H, kGates * H}, {dgates, kGates * H},
@@ -117,17 +119,17 @@ class BackwardSteps {
     sums.sums = p_.use_peephole ? kGates + kPeepholes : kGates;
     RNN_OPS_RETURN_IF_ERROR(
         call_.Scratch("the sums", sums.chunks * sums.sums * H, math_, &sums.partial));
-    RNN_OPS_RETURN_IF_ERROR(call_.Launch(Kernel::block_lstm_sums_f32, sums.chunks, H, sums));
+    RNN_OPS_RETURN_IF_ERROR(call_.Launch(KernelForType(Kernel::block_lstm_sums_f32, p_.dtype), sums.chunks, H, sums));
     elementwise::BlockLstmFinishSums finish = {};
     finish.partial = sums.partial;
     finish.b_grad = args_.b_grad;
     finish.wci_grad = args_.wci_grad, finish.wcf_grad = args_.wcf_grad;
     finish.wco_grad = args_.wco_grad;
     finish.units = H, finish.chunks = sums.chunks, finish.sums = sums.sums;
-    return call_.Launch(Kernel::block_lstm_finish_sums_f32, sums.sums, H, finish);
+    return call_.Launch(KernelForType(Kernel::block_lstm_finish_sums_f32, p_.dtype), sums.sums, H, finish);
   }
 
-  const BlockLstmCall& call_;
+  const ProductCall& call_;
   const BlockLstmBackwardArgs& args_;
   const BlockLstmProblem& p_;
   const Dtype math_;
@@ -137,11 +139,11 @@ class BackwardSteps {
 
 }  // namespace
 
-Status RunBlockLstmBackward(const BlockLstmLibraries& libraries, const BlockLstmBackwardArgs& args,
+Status RunBlockLstmBackward(const ProductLibraries& libraries, const BlockLstmBackwardArgs& args,
                             DeviceAllocator* allocator, void* stream) {
   const BlockLstmProblem& p = args.problem;
   const int64_t H = p.num_units;
-  BlockLstmCall call(libraries, p, allocator, stream);
+  ProductCall call(libraries, p.dtype, p.allow_tf32, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   const bool empty = p.seq_len * p.batch == 0;
   if (empty) {

@@ -6,26 +6,14 @@
 
 #include "cc/core/status.h"
 #include "cc/gpu/block_lstm_gpu.h"
-#include "cc/gpu/cublas_api.h"
-#include "cc/gpu/driver_api.h"
-#include "cc/gpu/modules.h"
+#include "cc/gpu/product_call.h"
 
 namespace rnn_ops {
 namespace gpu {
 
-struct BlockLstmLibraries {
-  const DriverApi* driver = nullptr;
-  KernelModules* modules = nullptr;
-  const CublasApi* cublas = nullptr;
-  CublasHandles* handles = nullptr;
-  // The maximum size of the forward buffer of gates. One input product computes the gates of as
-  // many steps as fit the buffer.
-  int64_t gate_bytes = int64_t{256} << 20;
-};
-
-Status RunBlockLstmForward(const BlockLstmLibraries& libraries, const BlockLstmForwardArgs& args,
+Status RunBlockLstmForward(const ProductLibraries& libraries, const BlockLstmForwardArgs& args,
                            DeviceAllocator* allocator, void* stream);
-Status RunBlockLstmBackward(const BlockLstmLibraries& libraries, const BlockLstmBackwardArgs& args,
+Status RunBlockLstmBackward(const ProductLibraries& libraries, const BlockLstmBackwardArgs& args,
                             DeviceAllocator* allocator, void* stream);
 
 }  // namespace gpu

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/gpu/block_lstm_call.h"
+#include "cc/gpu/product_call.h"
 #include "cc/gpu/block_lstm_executor.h"
 #include "cc/gpu/elementwise/kernel_args.h"
 
@@ -15,7 +15,7 @@ using elementwise::kGates;
 // The steps of the forward pass, starting with the products for the gates.
 class ForwardSteps {
  public:
-  ForwardSteps(const BlockLstmCall& call, const BlockLstmForwardArgs& args, int64_t gate_bytes)
+  ForwardSteps(const ProductCall& call, const BlockLstmForwardArgs& args, int64_t gate_bytes)
       : call_(call),
         args_(args),
         p_(args.problem),
@@ -69,10 +69,10 @@ class ForwardSteps {
     step.h = out(args_.h);
     step.batch = B, step.units = H;
     step.cell_clip = p_.cell_clip;
-    return call_.Launch(Kernel::block_lstm_forward_f32, B, H, step);
+    return call_.Launch(KernelForType(Kernel::block_lstm_forward_f32, p_.dtype), B, H, step);
   }
 
-  const BlockLstmCall& call_;
+  const ProductCall& call_;
   const BlockLstmForwardArgs& args_;
   const BlockLstmProblem& p_;
   const Dtype math_;
@@ -82,18 +82,18 @@ class ForwardSteps {
 
 }  // namespace
 
-Status RunBlockLstmForward(const BlockLstmLibraries& libraries, const BlockLstmForwardArgs& args,
+Status RunBlockLstmForward(const ProductLibraries& libraries, const BlockLstmForwardArgs& args,
                            DeviceAllocator* allocator, void* stream) {
   const BlockLstmProblem& p = args.problem;
   if (p.max_time * p.batch == 0) return Status();
-  BlockLstmCall call(libraries, p, allocator, stream);
+  ProductCall call(libraries, p.dtype, p.allow_tf32, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   if (p.seq_len > 0) {
     RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
-    RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args, libraries.gate_bytes).Run());
+    RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args, libraries.chunk_bytes).Run());
   }
-  const int64_t done = p.seq_len * StepSize(p);
-  const int64_t rest = p.max_time * StepSize(p) - done;
+  const int64_t done = p.seq_len * p.batch * p.num_units;
+  const int64_t rest = p.max_time * p.batch * p.num_units - done;
   for (void* out : {args.i, args.cs, args.f, args.o, args.ci, args.co, args.h}) {
     RNN_OPS_RETURN_IF_ERROR(call.Zero(At(out, p.dtype, done), rest));
   }

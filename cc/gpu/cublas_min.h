@@ -52,7 +52,7 @@ typedef enum cudaDataType_t { RNN_OPS_CUDA_DATA_TYPES(RNN_OPS_ENUMERATOR) } cuda
 #endif  // CUBLAS_VERSION
 
 // F(result, name, symbol, parameters): cublas##name, which the library exports as `symbol`.
-// GemmEx_64 accepts sizes beyond int32, and exists in cuBLAS 12 and 13.
+// The functions with _64 accept sizes beyond int32, and exist in cuBLAS 12 and 13.
 #define RNN_OPS_CUBLAS_FUNCTIONS(F)                                                                \
   F(const char*, GetStatusName, cublasGetStatusName, (cublasStatus_t))                             \
   F(const char*, GetStatusString, cublasGetStatusString, (cublasStatus_t))                         \
@@ -67,6 +67,12 @@ typedef enum cudaDataType_t { RNN_OPS_CUDA_DATA_TYPES(RNN_OPS_ENUMERATOR) } cuda
     (cublasHandle_t, cublasOperation_t trans_a, cublasOperation_t trans_b, int64_t m, int64_t n,   \
      int64_t k, const void* alpha, const void* a, cudaDataType a_type, int64_t lda, const void* b, \
      cudaDataType b_type, int64_t ldb, const void* beta, void* c, cudaDataType c_type,             \
-     int64_t ldc, cublasComputeType_t, cublasGemmAlgo_t))
+     int64_t ldc, cublasComputeType_t, cublasGemmAlgo_t))                                          \
+  F(cublasStatus_t, GemmStridedBatchedEx_64, cublasGemmStridedBatchedEx_64,                        \
+    (cublasHandle_t, cublasOperation_t trans_a, cublasOperation_t trans_b, int64_t m, int64_t n,   \
+     int64_t k, const void* alpha, const void* a, cudaDataType a_type, int64_t lda,                \
+     long long int stride_a, const void* b, cudaDataType b_type, int64_t ldb,                      \
+     long long int stride_b, const void* beta, void* c, cudaDataType c_type, int64_t ldc,          \
+     long long int stride_c, int64_t count, cublasComputeType_t, cublasGemmAlgo_t))
 
 #endif  // TF_RNN_OPS_CC_GPU_CUBLAS_MIN_H_

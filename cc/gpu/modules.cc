@@ -15,9 +15,13 @@ constexpr int64_t kMaxBlocksY = 65535;
 
 constexpr const char* kNames[] = {
 #define RNN_OPS_KERNEL_NAME(name, Args, function) #name,
-    RNN_OPS_ELEMENTWISE_KERNELS(RNN_OPS_KERNEL_NAME)
+    RNN_OPS_KERNELS(RNN_OPS_KERNEL_NAME)
 #undef RNN_OPS_KERNEL_NAME
 };
+
+// The module of a kernel.
+constexpr int ModuleOf(Kernel kernel) { return kernel < Kernel::layer_begin_f32 ? 0 : 1; }
+const char* const kPtx[] = {elementwise::kKernelsPtx, elementwise::kLayerKernelsPtx};
 
 const char* NameOf(Kernel kernel) { return kNames[static_cast<int>(kernel)]; }
 
@@ -26,23 +30,27 @@ int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 }  // namespace
 
 KernelModules::~KernelModules() {
-  for (const auto& entry : modules_) api_.ModuleUnload(entry.second.module);
+  for (const auto& entry : loaded_) {
+    for (CUmodule module : entry.second.modules) {
+      if (module != nullptr) api_.ModuleUnload(module);
+    }
+  }
 }
 
 Status KernelModules::Find(CUcontext context, Kernel kernel, CUfunction* function) {
   uint64_t id = 0;
   RNN_OPS_RETURN_IF_ERROR(GetContextId(api_, context, &id));
   std::lock_guard<std::mutex> lock(mutex_);
-  auto found = modules_.find(id);
-  if (found == modules_.end()) {
-    CUmodule loaded = nullptr;
-    RNN_OPS_RETURN_IF_CUDA_ERROR(api_, ModuleLoadData(&loaded, elementwise::kKernelsPtx));
-    found = modules_.emplace(id, Module()).first;
-    found->second.module = loaded;
+  Loaded& loaded = loaded_[id];
+  CUmodule& module = loaded.modules[ModuleOf(kernel)];
+  if (module == nullptr) {
+    CUmodule made = nullptr;
+    RNN_OPS_RETURN_IF_CUDA_ERROR(api_, ModuleLoadData(&made, kPtx[ModuleOf(kernel)]));
+    module = made;
   }
-  CUfunction& cached = found->second.functions[static_cast<int>(kernel)];
+  CUfunction& cached = loaded.functions[static_cast<int>(kernel)];
   if (cached == nullptr) {
-    const CUresult result = api_.ModuleGetFunction(&cached, found->second.module, NameOf(kernel));
+    const CUresult result = api_.ModuleGetFunction(&cached, module, NameOf(kernel));
     if (result != CUDA_SUCCESS) {
       cached = nullptr;
       return FromDriver(api_, result, StrCat("ModuleGetFunction(", NameOf(kernel), ")").c_str());

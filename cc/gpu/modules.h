@@ -18,7 +18,7 @@ namespace gpu {
 
 enum class Kernel : int {
 #define RNN_OPS_KERNEL_NAME(name, Args, function) name,
-  RNN_OPS_ELEMENTWISE_KERNELS(RNN_OPS_KERNEL_NAME)
+  RNN_OPS_KERNELS(RNN_OPS_KERNEL_NAME)
 #undef RNN_OPS_KERNEL_NAME
       kCount,
 };
@@ -36,6 +36,14 @@ constexpr Kernel KernelForSize(Kernel first, Dtype dtype) {
   return static_cast<Kernel>(static_cast<int>(first) + kPerSize * size);
 }
 
+// A kernel of LayerRNN for the arithmetic of `dtype`. `first`: the kernel for float32.
+constexpr Kernel KernelForMath(Kernel first, Dtype dtype) {
+  constexpr int kPerType =
+      static_cast<int>(Kernel::layer_begin_f64) - static_cast<int>(Kernel::layer_begin_f32);
+  const int type = dtype == Dtype::kFloat64 ? 1 : 0;
+  return static_cast<Kernel>(static_cast<int>(first) + kPerType * type);
+}
+
 // The target of a launch. `context` is the context of the stream, and must be current.
 struct LaunchPlace {
   CUcontext context = nullptr;
@@ -48,7 +56,8 @@ struct LaunchDomain {
   int64_t columns = 0;
 };
 
-// The first launch in a context loads the module, which compiles it. The module stays loaded.
+// The first launch of a kernel of a module in a context loads the module, which compiles it. The
+// module stays loaded.
 // WHY it is never unloaded: TensorFlow and PyTorch use the primary contexts, which live as long as
 // the process.
 class KernelModules {
@@ -67,9 +76,10 @@ class KernelModules {
   }
 
  private:
-  struct Module {
-    CUmodule module = nullptr;
-    std::array<CUfunction, static_cast<int>(Kernel::kCount)> functions{};  // null: not loaded
+  // null: not loaded
+  struct Loaded {
+    std::array<CUmodule, 2> modules{};
+    std::array<CUfunction, static_cast<int>(Kernel::kCount)> functions{};
   };
 
   Status Find(CUcontext context, Kernel kernel, CUfunction* function);
@@ -77,7 +87,7 @@ class KernelModules {
 
   const DriverApi& api_;
   std::mutex mutex_;
-  std::map<uint64_t, Module> modules_;  // the key is from GetContextId()
+  std::map<uint64_t, Loaded> loaded_;  // the key is from GetContextId()
 };
 
 // The driver and the modules of the process.

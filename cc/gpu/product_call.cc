@@ -1,4 +1,4 @@
-#include "cc/gpu/block_lstm_call.h"
+#include "cc/gpu/product_call.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -30,7 +30,16 @@ cublasOperation_t Operation(const Factor& factor) {
 
 }  // namespace
 
-Status BlockLstmCall::Enter() {
+Status OpenProductLibraries(ProductLibraries* libraries) {
+  RNN_OPS_RETURN_IF_ERROR(GetModules(&libraries->driver, &libraries->modules));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&libraries->cublas));
+  // Never destroyed, because kernels may run while the process exits.
+  static CublasHandles* const handles = new CublasHandles(libraries->cublas);
+  libraries->handles = handles;
+  return Status();
+}
+
+Status ProductCall::Enter() {
   const DriverApi& driver = *libraries_.driver;
   CUdevice device = 0;
   RNN_OPS_RETURN_IF_ERROR(scope_.Enter(driver, place_.stream));
@@ -39,12 +48,12 @@ Status BlockLstmCall::Enter() {
   RNN_OPS_RETURN_IF_CUDA_ERROR(
       driver, DeviceGetAttribute(&compute_capability_major_,
                                  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
-  if (problem_.dtype != Dtype::kBFloat16 || compute_capability_major_ >= kAmpere) return Status();
+  if (dtype_ != Dtype::kBFloat16 || compute_capability_major_ >= kAmpere) return Status();
   return Unimplemented("bfloat16 needs a GPU of compute capability 8.0 or later, but this one has ",
                        compute_capability_major_, ".x. Use float32 or float16.");
 }
 
-Status BlockLstmCall::PrepareProducts() {
+Status ProductCall::PrepareProducts() {
   const CublasApi& cublas = *libraries_.cublas;
   const int64_t bytes =
       compute_capability_major_ >= kHopper ? kHopperWorkspaceBytes : kWorkspaceBytes;
@@ -64,10 +73,10 @@ Status BlockLstmCall::PrepareProducts() {
 }
 
 // cuBLAS is column-major and sees every matrix transposed, so it computes c' = b' a'.
-Status BlockLstmCall::Multiply(const ProductSizes& sizes, const Factor& a, const Factor& b,
+Status ProductCall::Multiply(const ProductSizes& sizes, const Factor& a, const Factor& b,
                                const Result& c) const {
-  const bool is_double = problem_.dtype == Dtype::kFloat64;
-  const bool tf32 = problem_.dtype == Dtype::kFloat32 && problem_.allow_tf32;
+  const bool is_double = dtype_ == Dtype::kFloat64;
+  const bool tf32 = dtype_ == Dtype::kFloat32 && allow_tf32_;
   const cublasComputeType_t compute = is_double ? CUBLAS_COMPUTE_64F
                                       : tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                 : CUBLAS_COMPUTE_32F;
@@ -76,12 +85,22 @@ Status BlockLstmCall::Multiply(const ProductSizes& sizes, const Factor& a, const
   const float one_f = 1.0f, beta_f = static_cast<float>(beta_d);
   const void* const one = is_double ? static_cast<const void*>(&one_d) : &one_f;
   const void* const beta = is_double ? static_cast<const void*>(&beta_d) : &beta_f;
-  const cudaDataType type = ToCuda(problem_.dtype);
+  const cudaDataType type = ToCuda(dtype_);
+  const int64_t c_row = c.row_size > 0 ? c.row_size : sizes.columns;
+  if (sizes.count > 1) {
+    RNN_OPS_RETURN_IF_CUBLAS_ERROR(
+        *libraries_.cublas,
+        GemmStridedBatchedEx_64(handle_.get(), Operation(b), Operation(a), sizes.columns,
+                                sizes.rows, sizes.inner, one, b.data, type, b.row_size, b.stride,
+                                a.data, type, a.row_size, a.stride, beta, c.data, ToCuda(c.dtype),
+                                c_row, c.stride, sizes.count, compute, CUBLAS_GEMM_DEFAULT));
+    return Status();
+  }
   RNN_OPS_RETURN_IF_CUBLAS_ERROR(
       *libraries_.cublas,
       GemmEx_64(handle_.get(), Operation(b), Operation(a), sizes.columns, sizes.rows, sizes.inner,
                 one, b.data, type, b.row_size, a.data, type, a.row_size, beta, c.data,
-                ToCuda(c.dtype), /*ldc=*/sizes.columns, compute, CUBLAS_GEMM_DEFAULT));
+                ToCuda(c.dtype), c_row, compute, CUBLAS_GEMM_DEFAULT));
   return Status();
 }
 

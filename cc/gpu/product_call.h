@@ -1,13 +1,11 @@
-// Products, kernel launches and scratch memory of one block LSTM call, forward or backward.
-#ifndef TF_RNN_OPS_CC_GPU_BLOCK_LSTM_CALL_H_
-#define TF_RNN_OPS_CC_GPU_BLOCK_LSTM_CALL_H_
+// Products, kernel launches and scratch memory of one call, forward or backward.
+#ifndef TF_RNN_OPS_CC_GPU_PRODUCT_CALL_H_
+#define TF_RNN_OPS_CC_GPU_PRODUCT_CALL_H_
 
 #include <cstdint>
 
 #include "cc/core/network/dtype.h"
 #include "cc/core/status.h"
-#include "cc/gpu/block_lstm_executor.h"
-#include "cc/gpu/block_lstm_gpu.h"
 #include "cc/gpu/cublas_api.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/driver_api.h"
@@ -16,6 +14,20 @@
 
 namespace rnn_ops {
 namespace gpu {
+
+struct ProductLibraries {
+  const DriverApi* driver = nullptr;
+  KernelModules* modules = nullptr;
+  const CublasApi* cublas = nullptr;
+  CublasHandles* handles = nullptr;
+  // The maximum size of a buffer that serves some steps at a time, such as the gates in inference.
+  // One product computes as many steps as fit the buffer.
+  int64_t chunk_bytes = int64_t{256} << 20;
+};
+
+// The libraries of the process. Returns FailedPrecondition if the driver or cuBLAS cannot be
+// opened.
+Status OpenProductLibraries(ProductLibraries* libraries);
 
 // 16-bit types are computed in float32.
 inline Dtype MathType(Dtype dtype) { return IsNarrow(dtype) ? Dtype::kFloat32 : dtype; }
@@ -28,34 +40,41 @@ inline void* At(void* tensor, Dtype dtype, int64_t at) {
   return static_cast<char*>(tensor) + at * SizeOf(dtype);
 }
 
-// c [rows, columns] = a [rows, inner] b [inner, columns]; all matrices are row-major.
+// c [rows, columns] = a [rows, inner] b [inner, columns]; all matrices are row-major. With `count`
+// products, one begins `stride` elements behind the other in each matrix.
 struct ProductSizes {
   int64_t rows, columns, inner;
+  int64_t count = 1;
 };
 
 struct Factor {
   const void* data;
   int64_t row_size;
+  int64_t stride = 0;
   bool transposed = false;  // the matrix at `data` has the factor's columns as rows
 };
 
-inline Factor Transposed(const void* data, int64_t row_size) { return {data, row_size, true}; }
+inline Factor Transposed(const void* data, int64_t row_size, int64_t stride = 0) {
+  return {data, row_size, stride, true};
+}
 
 struct Result {
   enum Update { kSet, kAdd };
   void* data;
   Dtype dtype;
   Update update;
+  int64_t row_size = 0;  // 0: the number of columns
+  int64_t stride = 0;
 };
 
-inline int64_t StepSize(const BlockLstmProblem& p) { return p.batch * p.num_units; }
-
 // One call: its context, its cuBLAS handle, and its work on the stream.
-class BlockLstmCall {
+class ProductCall {
  public:
-  BlockLstmCall(const BlockLstmLibraries& libraries, const BlockLstmProblem& problem,
-                DeviceAllocator* allocator, void* stream)
-      : libraries_(libraries), problem_(problem), allocator_(allocator) {
+  // `dtype`: the type of the tensors. `allow_tf32`: float32 products may round their operands to
+  // TF32.
+  ProductCall(const ProductLibraries& libraries, Dtype dtype, bool allow_tf32,
+              DeviceAllocator* allocator, void* stream)
+      : libraries_(libraries), dtype_(dtype), allow_tf32_(allow_tf32), allocator_(allocator) {
     place_.stream = static_cast<CUstream>(stream);
   }
 
@@ -65,15 +84,14 @@ class BlockLstmCall {
 
   // Acquires a handle with this stream and a workspace. Call it before Multiply().
   Status PrepareProducts();
-  // c = a b, or c += a b. a and b have the problem's dtype.
+  // c = a b, or c += a b. a and b have the call's dtype.
   Status Multiply(const ProductSizes& sizes, const Factor& a, const Factor& b,
                   const Result& c) const;
 
-  // Launches the kernel for the problem's dtype; `kernel` is the float32 kernel of the family.
+  // The kernel must be the one for the types of the call.
   template <typename Args>
   Status Launch(Kernel kernel, int64_t rows, int64_t columns, const Args& args) const {
-    return libraries_.modules->Launch(place_, KernelForType(kernel, problem_.dtype),
-                                      {rows, columns}, args);
+    return libraries_.modules->Launch(place_, kernel, {rows, columns}, args);
   }
 
   // Widen and Narrow convert a 16-bit type to float32 and back.
@@ -84,15 +102,17 @@ class BlockLstmCall {
     return Convert(to, from, size, false);
   }
 
-  // Sets `size` elements of the problem's dtype to zero.
+  // Sets `size` elements of the call's dtype to zero.
   Status Zero(void* to, int64_t size) const {
     if (size == 0) return Status();
     RNN_OPS_RETURN_IF_CUDA_ERROR(
         *libraries_.driver,
-        MemsetD8Async(ToDevicePtr(to), 0, static_cast<size_t>(size * SizeOf(problem_.dtype)),
+        MemsetD8Async(ToDevicePtr(to), 0, static_cast<size_t>(size * SizeOf(dtype_)),
                       place_.stream));
     return Status();
   }
+
+  int64_t chunk_bytes() const { return libraries_.chunk_bytes; }
 
   Status Scratch(const char* purpose, int64_t size, Dtype dtype, void** memory) const {
     return AllocateScratch(allocator_, purpose, size * SizeOf(dtype), memory);
@@ -100,15 +120,16 @@ class BlockLstmCall {
 
  private:
   Status Convert(void* to, const void* from, int64_t size, bool widen) const {
-    const bool half = problem_.dtype == Dtype::kFloat16;
+    const bool half = dtype_ == Dtype::kFloat16;
     const Kernel kernel = widen ? (half ? Kernel::convert_f16_to_f32 : Kernel::convert_bf16_to_f32)
                                 : (half ? Kernel::convert_f32_to_f16 : Kernel::convert_f32_to_bf16);
     return libraries_.modules->Launch(place_, kernel, {1, size},
                                       elementwise::Conversion{from, to, size});
   }
 
-  const BlockLstmLibraries& libraries_;
-  const BlockLstmProblem& problem_;
+  const ProductLibraries& libraries_;
+  const Dtype dtype_;
+  const bool allow_tf32_;
   DeviceAllocator* const allocator_;
   LaunchPlace place_;
   ScopedContext scope_;
@@ -119,4 +140,4 @@ class BlockLstmCall {
 }  // namespace gpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_GPU_BLOCK_LSTM_CALL_H_
+#endif  // TF_RNN_OPS_CC_GPU_PRODUCT_CALL_H_

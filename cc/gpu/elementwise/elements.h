@@ -7,12 +7,14 @@
 
 #ifdef __CUDACC__
 #define RNN_OPS_DEVICE __device__ __forceinline__
+#define RNN_OPS_DEVICE_CALL __device__ __noinline__  // once in the PTX, for long functions
 #define RNN_OPS_KERNEL extern "C" __global__
 #define RNN_OPS_NO_UNROLL _Pragma("unroll 1")
 #else
 #include <cmath>
 #include <cstring>
 #define RNN_OPS_DEVICE inline
+#define RNN_OPS_DEVICE_CALL inline
 #define RNN_OPS_KERNEL extern "C"
 #define RNN_OPS_NO_UNROLL
 #endif

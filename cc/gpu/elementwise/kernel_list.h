@@ -2,7 +2,8 @@
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_LIST_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_LIST_H_
 
-// K(name, arguments, function): the kernel `name` calls function(arguments).
+// K(name, arguments, function): the kernel `name` calls function(arguments). The threads of a block
+// of a kernel whose name begins with "row_" work together (block_sum.h).
 #define RNN_OPS_BLOCK_LSTM_KERNELS(K, suffix, T)                               \
   K(block_lstm_forward_##suffix, BlockLstmForwardStep, BlockLstmForward<T>)    \
   K(block_lstm_backward_##suffix, BlockLstmBackwardStep, BlockLstmBackward<T>) \
@@ -14,6 +15,29 @@
   K(mask_sequence_##suffix, MaskRows, MaskSequence<T>)           \
   K(copy_empty_rows_##suffix, MaskRows, CopyEmptyRows<T>)        \
   K(zero_empty_rows_##suffix, MaskRows, ZeroEmptyRows<T>)
+
+// LayerRNN, for the types of arithmetic.
+#define RNN_OPS_LAYER_FAMILY(K, suffix, A)                                              \
+  K(layer_begin_##suffix, LayerBegin, BeginLayer<A>)                                    \
+  K(layer_end_##suffix, LayerEnd, EndLayer<A>)                                          \
+  K(lstm_step_##suffix, LayerStep, (StepCell<Lstm, A>))                                 \
+  K(lstm_back_##suffix, LayerBackStep, (BackCell<Lstm, A>))                             \
+  K(gru_step_##suffix, LayerStep, (StepCell<Gru, A>))                                   \
+  K(gru_back_##suffix, LayerBackStep, (BackCell<Gru, A>))                               \
+  K(vanilla_step_##suffix, LayerStep, (StepCell<Vanilla, A>))                           \
+  K(vanilla_back_##suffix, LayerBackStep, (BackCell<Vanilla, A>))                       \
+  K(reset_before_step_##suffix, LayerStep, StepResetBefore<A>)                          \
+  K(reset_before_finish_##suffix, LayerStep, FinishResetBefore<A>)                      \
+  K(reset_before_back_##suffix, LayerBackStep, BackResetBefore<A>)                      \
+  K(reset_before_back_second_##suffix, LayerBackStep, BackResetBeforeSecond<A>)         \
+  K(projection_step_##suffix, LayerStep, StepProjection<A>)                             \
+  K(projection_back_##suffix, LayerBackStep, BackProjection<A>)                         \
+  K(apply_masks_##suffix, ApplyMasks, MultiplyByMasks<A>)                               \
+  K(sum_masked_##suffix, SumMasked, SumOverMasks<A>)                                    \
+  K(sum_rows_##suffix, SumRows, SumOverRows<A>)                                         \
+  K(finish_row_sums_##suffix, FinishRowSums, FinishSumOverRows<A>)                      \
+  K(row_layer_norm_step_##suffix, LayerStep, StepLayerNorm<A>)                        \
+  K(row_layer_norm_back_##suffix, LayerBackStep, BackLayerNorm<A>)
 
 // The order in each family is the order of Dtype, or of increasing size. See KernelForType in
 // modules.h.
@@ -29,5 +53,14 @@
   K(convert_f16_to_f32, Conversion, (Convert<Half, float>))      \
   K(convert_f32_to_bf16, Conversion, (Convert<float, BFloat16>)) \
   K(convert_bf16_to_f32, Conversion, (Convert<BFloat16, float>))
+
+#define RNN_OPS_LAYER_KERNELS(K)       \
+  RNN_OPS_LAYER_FAMILY(K, f32, float) \
+  RNN_OPS_LAYER_FAMILY(K, f64, double)
+
+// The modules, each a file of PTX with the kernels of a list.
+#define RNN_OPS_KERNELS(K)       \
+  RNN_OPS_ELEMENTWISE_KERNELS(K) \
+  RNN_OPS_LAYER_KERNELS(K)
 
 #endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_LIST_H_

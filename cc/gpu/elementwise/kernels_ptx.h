@@ -6,7 +6,9 @@ namespace rnn_ops {
 namespace gpu {
 namespace elementwise {
 
+// The modules of kernel_list.h.
 extern const char kKernelsPtx[];
+extern const char kLayerKernelsPtx[];
 
 }  // namespace elementwise
 }  // namespace gpu

@@ -61,7 +61,7 @@ BlockValues Compute(const BlockLstmProblem& p, const BlockValues& inputs, int64_
   FakeCuda cuda;
   cuda.compute_capability_major = compute_capability_major;
   BlockParts parts(&cuda);
-  if (gate_bytes > 0) parts.libraries.gate_bytes = gate_bytes;
+  if (gate_bytes > 0) parts.libraries.chunk_bytes = gate_bytes;
   BlockValues values = inputs;
   ExactAllocator forward, backward;
   const Status status =

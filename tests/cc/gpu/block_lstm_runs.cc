@@ -196,7 +196,7 @@ BlockValues NaiveBlockLstm(const BlockLstmProblem& p, const BlockValues& inputs)
   return v;
 }
 
-Status RunBlockLstm(const BlockLstmLibraries& libraries, const BlockLstmProblem& p,
+Status RunBlockLstm(const ProductLibraries& libraries, const BlockLstmProblem& p,
                     DeviceAllocator* forward, DeviceAllocator* backward, void* stream,
                     BlockValues* v) {
   const int64_t T = p.max_time, B = p.batch, I = p.input_size, H = p.num_units;

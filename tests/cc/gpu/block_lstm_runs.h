@@ -48,12 +48,12 @@ struct BlockParts {
   }
   KernelModules modules;
   CublasHandles handles;
-  BlockLstmLibraries libraries;
+  ProductLibraries libraries;
 };
 
 // Runs forward, and then backward on the results of forward. The memory of the outputs is NaN
 // before. Reads and writes `values`. Stops at an error.
-Status RunBlockLstm(const BlockLstmLibraries& libraries, const BlockLstmProblem& problem,
+Status RunBlockLstm(const ProductLibraries& libraries, const BlockLstmProblem& problem,
                     DeviceAllocator* forward, DeviceAllocator* backward, void* stream,
                     BlockValues* values);
 

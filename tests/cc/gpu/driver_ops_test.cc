@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cc/gpu/elementwise/kernels_ptx.h"
+#include "cc/gpu/elementwise/layer_args.h"
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/fake_memory.h"
@@ -305,13 +306,13 @@ TEST_F(DriverOpsTest, EachTypeHasItsKernel) {
 
 // NVRTC and the host compiler give the structs the same size.
 TEST(Ptx, ItsParametersAreAsLargeAsTheStructsOfTheHost) {
-  const std::string ptx = elementwise::kKernelsPtx;
+  const std::string ptx = std::string(elementwise::kKernelsPtx) + elementwise::kLayerKernelsPtx;
   const struct {
     const char* name;
     size_t size;
   } kernels[] = {
 #define RNN_OPS_SIZE(name, Args, function) {#name, sizeof(elementwise::Args)},
-      RNN_OPS_ELEMENTWISE_KERNELS(RNN_OPS_SIZE)
+      RNN_OPS_KERNELS(RNN_OPS_SIZE)
 #undef RNN_OPS_SIZE
   };
   for (const auto& kernel : kernels) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "cc/core/network/dtype.h"
@@ -197,8 +198,18 @@ struct FakeCalls {
                                const void* alpha, const void* a, cudaDataType a_type, int64_t lda,
                                const void* b, cudaDataType b_type, int64_t ldb, const void* beta,
                                void* c, cudaDataType c_type, int64_t ldc,
-                               cublasComputeType_t compute, cublasGemmAlgo_t) {
+                               cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {
     if (Fails("GemmEx_64")) return CUBLAS_STATUS_EXECUTION_FAILED;
+    return Multiply(handle, trans_a, trans_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta,
+                    c, c_type, ldc, compute, algorithm);
+  }
+
+  static cublasStatus_t Multiply(cublasHandle_t handle, cublasOperation_t trans_a,
+                                 cublasOperation_t trans_b, int64_t m, int64_t n, int64_t k,
+                                 const void* alpha, const void* a, cudaDataType a_type,
+                                 int64_t lda, const void* b, cudaDataType b_type, int64_t ldb,
+                                 const void* beta, void* c, cudaDataType c_type, int64_t ldc,
+                                 cublasComputeType_t compute, cublasGemmAlgo_t) {
     const FakeCuda::Handle* h = Find(handle);
     Dtype type, result;
     if (h == nullptr || !h->has_stream || h->workspace == nullptr || a_type != b_type ||
@@ -223,6 +234,33 @@ struct FakeCalls {
         const double before = scale_c == 0 ? 0 : scale_c * Read(result, c, at);
         Write(result, c, at, scale_a * sum + before);
       }
+    }
+    return CUBLAS_STATUS_SUCCESS;
+  }
+
+  // Each product of the batch in turn.
+  static cublasStatus_t GemmBatch(cublasHandle_t handle, cublasOperation_t trans_a,
+                                  cublasOperation_t trans_b, int64_t m, int64_t n, int64_t k,
+                                  const void* alpha, const void* a, cudaDataType a_type,
+                                  int64_t lda, long long stride_a, const void* b,
+                                  cudaDataType b_type, int64_t ldb, long long stride_b,
+                                  const void* beta, void* c, cudaDataType c_type, int64_t ldc,
+                                  long long stride_c, int64_t count, cublasComputeType_t compute,
+                                  cublasGemmAlgo_t algorithm) {
+    if (Fails("GemmStridedBatchedEx_64")) return CUBLAS_STATUS_EXECUTION_FAILED;
+    Dtype type, result;
+    if (!ToDtype(a_type, &type) || !ToDtype(c_type, &result)) return CUBLAS_STATUS_INVALID_VALUE;
+    const auto at = [](auto* memory, Dtype dtype, int64_t elements) {
+      using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(memory)>>,
+                                      const char, char>;
+      return static_cast<Byte*>(memory) + elements * SizeOf(dtype);
+    };
+    for (int64_t i = 0; i < count; ++i) {
+      const cublasStatus_t status =
+          Multiply(handle, trans_a, trans_b, m, n, k, alpha, at(a, type, i * stride_a), a_type,
+                   lda, at(b, type, i * stride_b), b_type, ldb, beta,
+                   at(c, result, i * stride_c), c_type, ldc, compute, algorithm);
+      if (status != CUBLAS_STATUS_SUCCESS) return status;
     }
     return CUBLAS_STATUS_SUCCESS;
   }
@@ -264,6 +302,7 @@ struct FakeCalls {
       return CUBLAS_STATUS_SUCCESS;
     };
     api.GemmEx_64 = GemmEx;
+    api.GemmStridedBatchedEx_64 = GemmBatch;
     return api;
   }
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cc/gpu/elementwise/kernels.cu"
+#include "cc/gpu/elementwise/layer_kernels.cu"
 
 namespace rnn_ops {
 namespace gpu {
@@ -12,7 +13,7 @@ namespace {
 #define RNN_OPS_ENTRY(name, Args, function) \
   {#name,                                   \
    [](const void* args) { elementwise::name(*static_cast<const elementwise::Args*>(args)); }},
-constexpr HostKernel kKernels[] = {RNN_OPS_ELEMENTWISE_KERNELS(RNN_OPS_ENTRY)};
+constexpr HostKernel kKernels[] = {RNN_OPS_KERNELS(RNN_OPS_ENTRY)};
 #undef RNN_OPS_ENTRY
 
 }  // namespace
@@ -25,7 +26,9 @@ const HostKernel* FindHostKernel(const char* name) {
 }
 
 void RunHostKernel(const HostKernel& kernel, const Grid& grid, const void* args) {
-  const int64_t columns = grid.blocks_x * grid.threads_x;
+  // The host has no threads that work together: one loops over all columns (block_sum.h).
+  const bool by_row = std::strncmp(kernel.name, "row_", 4) == 0;
+  const int64_t columns = by_row ? 1 : grid.blocks_x * grid.threads_x;
   for (int64_t row = grid.blocks_y - 1; row >= 0; --row) {
     for (int64_t column = columns - 1; column >= 0; --column) {
       elementwise::grid_position = {column, columns, row, grid.blocks_y};

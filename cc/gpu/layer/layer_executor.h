@@ -1,0 +1,20 @@
+// The functions of layer_gpu.h, with the libraries as arguments.
+#ifndef TF_RNN_OPS_CC_GPU_LAYER_LAYER_EXECUTOR_H_
+#define TF_RNN_OPS_CC_GPU_LAYER_LAYER_EXECUTOR_H_
+
+#include "cc/core/status.h"
+#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/gpu/product_call.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+Status RunLayerForward(const ProductLibraries& libraries, const LayerForwardArgs& args,
+                       DeviceAllocator* allocator, void* stream);
+Status RunLayerBackward(const ProductLibraries& libraries, const LayerBackwardArgs& args,
+                        DeviceAllocator* allocator, void* stream);
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_LAYER_LAYER_EXECUTOR_H_

@@ -1,0 +1,435 @@
+// Tests the executor of LayerRNN on host memory: its results over the problems of the CPU's tests,
+// its calls, and a failure of each call.
+//
+//   layer_gpu_test FILE...   the problems of LayerRNN in these files, see problems_test.cc
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cc/core/network/dropout.h"
+#include "tests/cc/cpu/kernel_harness.h"
+#include "tests/cc/cpu/kernel_reference.h"
+#include "tests/cc/cpu/problem_line.h"
+#include "tests/cc/cpu/rnn_cases.h"
+#include "tests/cc/gpu/fake_cuda.h"
+#include "tests/cc/gpu/layer_runs.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+using cpu::testing::Epsilon;
+using cpu::testing::ExpectNear;
+using cpu::testing::ExpectSame;
+using cpu::testing::kRnnGradients;
+using cpu::testing::kRnnOutputs;
+using cpu::testing::ProblemLine;
+using cpu::testing::RnnCase;
+using cpu::testing::RnnValues;
+using fake::ExactAllocator;
+using fake::FakeCuda;
+using fake::LayerRun;
+using fake::ProductParts;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::vector<std::string>* files = new std::vector<std::string>;
+
+constexpr uint64_t kSeed = 7;
+
+cpu::RnnProblem WithLengths(const RnnCase& c) {
+  cpu::RnnProblem p = c.problem;
+  p.lengths = c.lengths.data();
+  return p;
+}
+
+struct Computed {
+  RnnValues values;
+  std::vector<std::string> calls;
+};
+
+Computed Compute(const RnnCase& c, const RnnValues& inputs, bool gives_lengths = true,
+                 int64_t chunk_bytes = 0) {
+  FakeCuda cuda;
+  ProductParts parts(&cuda);
+  if (chunk_bytes > 0) parts.libraries.chunk_bytes = chunk_bytes;
+  ExactAllocator forward, backward;
+  LayerRun run(c, inputs, kSeed, gives_lengths);
+  Status status = run.Forward(parts.libraries, &forward, cuda.stream());
+  if (status.ok() && c.problem.is_training) {
+    status = run.Backward(parts.libraries, &backward, cuda.stream());
+  }
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(cuda.pushed().empty());
+  return {run.values, cuda.calls()};
+}
+
+// A case with the key of kSeed.
+RnnCase Keyed(RnnCase c) {
+  const DropoutKey key = MakeDropoutKey(kSeed, 0, 0);
+  c.problem.dropout_key[0] = key.k0, c.problem.dropout_key[1] = key.k1;
+  return c;
+}
+
+// Rounding of the products' operands decides on slopes of relu nearer to zero than this.
+constexpr double kNearZero = 64;
+
+// The values with each weight and input changed by half an epsilon, up or down.
+RnnValues Perturbed(const RnnValues& values, Dtype dtype) {
+  std::mt19937_64 random(1);
+  RnnValues changed = values;
+  for (auto field : {&RnnValues::x, &RnnValues::h0, &RnnValues::kernel,
+                     &RnnValues::recurrent_kernel, &RnnValues::projection}) {
+    for (double& value : changed.*field) {
+      value *= 1 + (random() % 2 == 0 ? 0.5 : -0.5) * Epsilon(dtype);
+    }
+  }
+  return changed;
+}
+
+// Products of 16-bit types have 16-bit operands, so h and the gradients of gates are rounded at each
+// step. A network amplifies these errors as it amplifies those of its weights: at most `factor` times
+// what half an epsilon there changes.
+void ExpectNearAsRounded(const cpu::testing::Fields<RnnValues>& fields, const RnnValues& got,
+                         const RnnValues& want, const RnnValues& changed, Dtype dtype,
+                         double factor) {
+  for (const auto& field : fields) {
+    double scale = 1, change = 0;
+    const auto &a = want.*field.vec, &b = changed.*field.vec;
+    for (size_t k = 0; k < a.size(); ++k) {
+      scale = std::max(scale, std::abs(a[k]));
+      change = std::max(change, std::abs(a[k] - b[k]));
+    }
+    ExpectNear({field}, got, want, Epsilon(dtype) + factor * change / scale);
+  }
+}
+
+// Returns whether gradients could be compared.
+bool Check(const RnnCase& c, uint64_t seed) {
+  SCOPED_TRACE(cpu::testing::Describe(c) + " seed=" + std::to_string(seed));
+  const RnnValues inputs = cpu::testing::RandomInputs(c, seed);
+  RnnValues want = inputs;
+  const cpu::RnnProblem p = WithLengths(c);
+  cpu::reference::RunStack(p, &want);
+  bool full = true;
+  for (int32_t length : c.lengths) full = full && length == p.max_time;
+  const RnnValues got = Compute(c, inputs, !full || seed % 2 == 0).values;
+  RnnValues changed = Perturbed(inputs, p.dtype);
+  if (IsNarrow(p.dtype)) {
+    cpu::reference::RunStack(p, &changed);
+    ExpectNearAsRounded(kRnnOutputs, got, want, changed, p.dtype, 2);
+  } else {
+    ExpectNear(kRnnOutputs, got, want, 32 * Epsilon(p.dtype));
+  }
+  if (!p.is_training) return true;
+  if (IsNarrow(p.dtype)) {
+    want.given_y = changed.given_y = got.y;
+    cpu::reference::RunStack(p, &want);
+    cpu::reference::RunStack(p, &changed);
+  }
+  if (want.nearest <= kNearZero * Epsilon(p.dtype)) return false;
+  if (IsNarrow(p.dtype)) {
+    ExpectNearAsRounded(kRnnGradients, got, want, changed, p.dtype, 4);
+  } else {
+    ExpectNear(kRnnGradients, got, want, 32 * Epsilon(p.dtype));
+  }
+  return true;
+}
+
+TEST(LayerGpu, Problems) {
+  int checked = 0, undecided = 0;
+  for (const std::string& file : *files) {
+    std::ifstream stream(file);
+    ASSERT_TRUE(stream) << file;
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    for (const std::string& line : cpu::testing::ProblemLines(text)) {
+      ProblemLine problem;
+      ASSERT_EQ(cpu::testing::ParseProblem(line, &problem), "") << line;
+      const bool applies = problem.op == cpu::testing::ProblemOp::kRnn &&
+                           problem.rnn.weight_layout == cpu::kKerasWeights &&
+                           !problem.rnn.int8_weights;
+      if (!applies) continue;
+      RnnCase c;
+      c.problem = problem.rnn;
+      c.lengths = problem.lengths;
+      ++checked;
+      if (!Check(Keyed(c), problem.seed)) ++undecided;
+      if (HasFailure()) return;
+    }
+  }
+  std::cout << checked << " problems, " << undecided << " undecided\n";
+  EXPECT_GT(checked, 50);
+}
+
+// All cells with all options that they have, in every type.
+TEST(LayerGpu, RandomProblems) {
+  std::mt19937_64 random(51);
+  int undecided = 0, count = 0;
+  for (Dtype dtype : cpu::testing::kDtypes) {
+    for (uint64_t seed = 0; seed < 150; ++seed) {
+      const RnnCase c = seed % 3 == 0   ? cpu::testing::RandomLayerCase(random, dtype)
+                        : seed % 3 == 1 ? cpu::testing::RandomGatesCase(random, dtype)
+                                        : cpu::testing::RandomLayerNormCase(random, dtype);
+      ++count;
+      if (!Check(Keyed(c), seed)) ++undecided;
+      if (HasFailure()) return;
+    }
+  }
+  std::cout << count << " problems, " << undecided << " undecided\n";
+  EXPECT_GT(count, 200);
+}
+
+// A problem with the options that `change` sets.
+template <typename F>
+RnnCase Case(Dtype dtype, RnnMode mode, F&& change) {
+  RnnCase c = cpu::testing::MakeCase(dtype, static_cast<int32_t>(mode), 5, 3, 4, 6);
+  cpu::testing::UseKerasWeights(false, false, &c);
+  c.lengths = {5, 0, 3};
+  change(&c.problem);
+  return Keyed(c);
+}
+
+// One case of each kind of step.
+std::vector<RnnCase> KindsOfSteps(Dtype dtype) {
+  const auto nothing = [](cpu::RnnProblem*) {};
+  const auto masks = [](cpu::RnnProblem* p) { p->input_masked = p->recurrent_masked = true; };
+  return {
+      Case(dtype, RnnMode::kTanh, nothing),
+      Case(dtype, RnnMode::kGru, nothing),
+      Case(dtype, RnnMode::kGruResetBefore, masks),
+      Case(dtype, RnnMode::kLstm, masks),
+      Case(dtype, RnnMode::kLstm, [](cpu::RnnProblem* p) { p->has_layer_norm = true; }),
+      Case(dtype, RnnMode::kLstm,
+           [](cpu::RnnProblem* p) {
+             p->num_proj = 3, p->proj_clip = 0.2f, p->has_peepholes = true, p->cell_clip = 0.5f;
+           }),
+      Case(dtype, RnnMode::kLstm,
+           [](cpu::RnnProblem* p) {
+             p->zoneout_h = 0.3f, p->zoneout_c = 0.4f, p->zoneout_drawn = true;
+           }),
+      Case(dtype, RnnMode::kGru,
+           [](cpu::RnnProblem* p) { p->zoneout_h = 0.25f, p->time_major = false; }),
+  };
+}
+
+TEST(LayerGpu, KindsOfSteps) {
+  for (Dtype dtype : cpu::testing::kDtypes) {
+    for (const RnnCase& c : KindsOfSteps(dtype)) Check(c, 3);
+  }
+}
+
+TEST(LayerGpu, TheBuffersMayHoldAnyNumberOfSteps) {
+  for (const RnnCase& training : KindsOfSteps(Dtype::kFloat32)) {
+    for (bool is_training : {true, false}) {
+      RnnCase c = training;
+      c.problem.is_training = is_training;
+      SCOPED_TRACE(cpu::testing::Describe(c));
+      const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+      const RnnValues want = Compute(c, inputs).values;
+      for (int64_t bytes : {1, 500, 1000, 2000}) {
+        const RnnValues got = Compute(c, inputs, true, bytes).values;
+        ExpectSame(kRnnOutputs, got, want);
+        // Sums of products in parts round differently.
+        ExpectNear(kRnnGradients, got, want, 4 * Epsilon(Dtype::kFloat32));
+      }
+    }
+  }
+}
+
+TEST(LayerGpu, PaddingHasNoEffect) {
+  for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
+    SCOPED_TRACE(cpu::testing::Describe(c));
+    const cpu::RnnProblem& p = c.problem;
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 2);
+    RnnValues padded = inputs;
+    for (int64_t t = 0; t < p.max_time; ++t) {
+      for (int64_t b = 0; b < p.batch; ++b) {
+        if (t < c.lengths[b]) continue;
+        const int64_t row = p.time_major ? t * p.batch + b : b * p.max_time + t;
+        const auto fill = [row](std::vector<double>* values, int64_t width) {
+          std::fill_n(values->begin() + row * width, width, NAN);
+        };
+        fill(&padded.x, p.input_size), fill(&padded.dy, p.hidden_size());
+      }
+    }
+    const RnnValues got = Compute(c, padded).values, want = Compute(c, inputs).values;
+    ExpectSame(kRnnOutputs, got, want);
+    ExpectSame(kRnnGradients, got, want);
+  }
+}
+
+// A length that only the device knows cannot raise an error, so its row is NaN. Other rows stay.
+TEST(LayerGpu, AnInvalidLengthGivesNanInItsRow) {
+  for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
+    SCOPED_TRACE(cpu::testing::Describe(c));
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 2);
+    const RnnValues want = Compute(c, inputs).values;
+    for (int32_t invalid : {-1, 6, std::numeric_limits<int32_t>::max(),
+                            std::numeric_limits<int32_t>::min()}) {
+      FakeCuda cuda;
+      ProductParts parts(&cuda);
+      ExactAllocator memory;
+      LayerRun run(c, inputs, kSeed, true);
+      run.SetLengths({5, invalid, 3});
+      ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+      const int64_t S = c.problem.hidden_size(), B = 3, T = 5;
+      for (int64_t k = 0; k < T * B * S; ++k) {
+        const int64_t row = k / S, b = c.problem.time_major ? row % B : row / T;
+        if (b == 1) {
+          EXPECT_TRUE(std::isnan(run.values.y[k])) << k;
+        } else {
+          EXPECT_EQ(run.values.y[k], want.y[k]) << k;
+        }
+      }
+      for (int64_t k = 0; k < S; ++k) EXPECT_TRUE(std::isnan(run.values.h_n[S + k]));
+    }
+  }
+}
+
+TEST(LayerGpu, AReserveSpaceOfAnotherCallGivesNan) {
+  for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
+    SCOPED_TRACE(cpu::testing::Describe(c));
+    FakeCuda cuda;
+    ProductParts parts(&cuda);
+    ExactAllocator memory;
+    LayerRun run(c, cpu::testing::RandomInputs(c, 2), kSeed, true);
+    ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+    run.SpoilReserve();
+    ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
+    for (double value : run.values.dkernel) EXPECT_TRUE(std::isnan(value));
+    EXPECT_TRUE(std::isnan(run.values.dx[0]));
+  }
+}
+
+TEST(LayerGpu, EmptyProblems) {
+  for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
+    for (bool no_steps : {true, false}) {
+      RnnCase empty = c;
+      if (no_steps) {
+        empty.problem.max_time = 0;
+        empty.lengths.assign(3, 0);
+      } else {
+        empty.problem.batch = 0;
+        empty.lengths.clear();
+      }
+      Check(empty, 4);
+    }
+  }
+}
+
+// One product and one kernel, and a second pair where the cell has a second product. Nothing waits
+// or moves between host and device, so a CUDA graph can capture a call.
+TEST(LayerGpu, TheCallsOfAStep) {
+  const auto kinds = KindsOfSteps(Dtype::kFloat32);
+  const int64_t launches[] = {1, 1, 2, 1, 1, 2, 1, 1};
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    RnnCase c = kinds[k];
+    SCOPED_TRACE(cpu::testing::Describe(c));
+    int64_t counts[2][2];
+    for (int64_t steps : {5, 6}) {
+      c.problem.max_time = steps;
+      const auto calls = Compute(c, cpu::testing::RandomInputs(c, 1)).calls;
+      int64_t* count = counts[steps - 5];
+      count[0] = count[1] = 0;
+      for (const std::string& call : calls) {
+        count[0] += call.rfind("LaunchKernel", 0) == 0;
+        count[1] += call.rfind("Gemm", 0) == 0;
+        EXPECT_TRUE(call.find("Memcpy") == std::string::npos &&
+                    call.find("Synchronize") == std::string::npos &&
+                    call.find("HostFunc") == std::string::npos)
+            << call;
+      }
+    }
+    // Of the forward and of the backward pass.
+    EXPECT_EQ(counts[1][0] - counts[0][0], 2 * launches[k]);
+    EXPECT_EQ(counts[1][1] - counts[0][1], 2 * launches[k]);
+  }
+}
+
+TEST(LayerGpu, TheSameBitsInEachRun) {
+  for (const RnnCase& c : KindsOfSteps(Dtype::kBFloat16)) {
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    const RnnValues first = Compute(c, inputs).values, second = Compute(c, inputs).values;
+    ExpectSame(kRnnOutputs, second, first);
+    ExpectSame(kRnnGradients, second, first);
+  }
+}
+
+Status RunBoth(const ProductParts& parts, FakeCuda* cuda, LayerRun* run, DeviceAllocator* memory) {
+  RNN_OPS_RETURN_IF_ERROR(run->Forward(parts.libraries, memory, cuda->stream()));
+  return run->Backward(parts.libraries, memory, cuda->stream());
+}
+
+TEST(LayerGpu, EveryCallMayFail) {
+  for (const RnnCase& c : KindsOfSteps(Dtype::kBFloat16)) {
+    SCOPED_TRACE(cpu::testing::Describe(c));
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    const RnnValues want = Compute(c, inputs).values;
+    bool failed = true;
+    for (int64_t n = 0; failed; ++n) {
+      FakeCuda cuda;
+      ProductParts parts(&cuda);
+      ExactAllocator memory;
+      LayerRun run(c, inputs, kSeed, true);
+      cuda.FailAt(n);
+      const Status status = RunBoth(parts, &cuda, &run, &memory);
+      failed = cuda.failed();
+      EXPECT_EQ(status.ok(), !failed);
+      EXPECT_TRUE(cuda.pushed().empty()) << n;
+      if (!failed) {
+        EXPECT_GT(n, 40);
+        continue;
+      }
+      const std::string call = cuda.calls().back();
+      EXPECT_EQ(status.code(), Code::kInternal) << call;
+      EXPECT_THAT(status.message(),
+                  AllOf(HasSubstr(call.substr(0, call.find(' ')) + " failed with C"),
+                        HasSubstr("text of ")));
+      // The next call of the same executor is correct.
+      LayerRun again(c, inputs, kSeed, true);
+      ASSERT_TRUE(RunBoth(parts, &cuda, &again, &memory).ok());
+      ExpectSame(kRnnOutputs, again.values, want);
+      ExpectSame(kRnnGradients, again.values, want);
+    }
+  }
+}
+
+TEST(LayerGpu, OutOfMemoryIsResourceExhausted) {
+  for (const RnnCase& c : KindsOfSteps(Dtype::kBFloat16)) {
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    for (int64_t n = 0;; ++n) {
+      FakeCuda cuda;
+      ProductParts parts(&cuda);
+      ExactAllocator memory(n);
+      LayerRun run(c, inputs, kSeed, true);
+      const Status status = RunBoth(parts, &cuda, &run, &memory);
+      EXPECT_TRUE(cuda.pushed().empty());
+      if (memory.count() <= n) {
+        EXPECT_TRUE(status.ok());
+        EXPECT_GT(n, 5);
+        break;
+      }
+      EXPECT_EQ(status.code(), Code::kResourceExhausted);
+      EXPECT_THAT(status.message(), HasSubstr("There is no GPU memory for "));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace rnn_ops
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  rnn_ops::gpu::files->assign(argv + 1, argv + argc);
+  return RUN_ALL_TESTS();
+}
