@@ -46,5 +46,12 @@ const Handler kGpuHandlers[6] = {
      &Handle<&GpuRnnBackprop, kCudnnRnnBackpropV3>},
 };
 
+const Handler kGpuLayerHandlers[3] = {
+    {"TfRnnOps>LayerRNN", &kLayerRnn, &Handle<&GpuLayerForward, kLayerRnn>},
+    {"TfRnnOps>LayerRNNPacked", &kLayerRnnPacked, &Handle<&GpuLayerForward, kLayerRnnPacked>},
+    {"TfRnnOps>LayerRNNBackprop", &kLayerRnnBackprop,
+     &Handle<&GpuLayerBackprop, kLayerRnnBackprop>},
+};
+
 }  // namespace ffi
 }  // namespace rnn_ops

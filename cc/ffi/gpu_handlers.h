@@ -19,6 +19,10 @@ namespace ffi {
 // CudnnRNNBackpropV3.
 extern const Handler kGpuHandlers[6];
 
+// LayerRNN, LayerRNNPacked and LayerRNNBackprop. They copy nothing to the host and wait for
+// nothing. reserve_space has the size that gpu::LayerReserveBytes() returns.
+extern const Handler kGpuLayerHandlers[3];
+
 }  // namespace ffi
 }  // namespace rnn_ops
 

@@ -14,6 +14,10 @@ namespace ffi {
 Status GpuRnnForward(const OpSpec& op, GpuCall* call);
 Status GpuRnnBackprop(const OpSpec& op, GpuCall* call);
 
+// LayerRNN and its relatives. LayerRNNPacked reads the unpacked weights too.
+Status GpuLayerForward(const OpSpec& op, GpuCall* call);
+Status GpuLayerBackprop(const OpSpec& op, GpuCall* call);
+
 Status GpuBlockLstm(const OpSpec& op, GpuCall* call);
 Status GpuBlockLstmGrad(const OpSpec& op, GpuCall* call);
 

@@ -4,6 +4,7 @@
 
 #include "cc/core/network/call_tensors.h"
 #include "cc/gpu/block_lstm_gpu.h"
+#include "cc/gpu/layer/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
 
 namespace rnn_ops {
@@ -80,6 +81,61 @@ inline void SetBlockLstmBackward(const CallTensors& t, BlockLstmBackwardArgs* ar
   args->wcf_grad = t.out(Arg::wcf);
   args->wco_grad = t.out(Arg::wco);
   args->b_grad = t.out(Arg::b);
+}
+
+// The problem of a call of LayerRNN, without allow_tf32.
+inline LayerProblem MakeLayerProblem(const RnnConfig& config, Dtype dtype, const CallTensors& t) {
+  const auto has = [&t](Arg arg) { return t.in(arg) != nullptr; };
+  LayerProblem p;
+  static_cast<RnnConfig&>(p) = config;
+  p.dtype = dtype;
+  p.bias_rows = !has(Arg::bias) ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
+  p.has_peepholes = has(Arg::peepholes);
+  p.has_layer_norm = has(Arg::layer_norm);
+  p.input_masked = has(Arg::input_mask);
+  p.recurrent_masked = has(Arg::recurrent_mask);
+  p.zoneout_drawn = config.has_zoneout() && has(Arg::seed);
+  return p;
+}
+
+inline void SetLayerInputs(const CallTensors& t, LayerInputs* in) {
+  in->x = t.in(Arg::input);
+  in->h0 = t.in(Arg::input_h);
+  in->c0 = t.in(Arg::input_c);
+  in->kernel = t.in(Arg::kernel);
+  in->recurrent_kernel = t.in(Arg::recurrent_kernel);
+  in->bias = t.in(Arg::bias);
+  in->projection = t.in(Arg::projection);
+  in->peepholes = t.in(Arg::peepholes);
+  in->layer_norm = t.in(Arg::layer_norm);
+  in->lengths = static_cast<const int32_t*>(t.in(Arg::sequence_lengths));
+  in->input_mask = t.in(Arg::input_mask);
+  in->recurrent_mask = t.in(Arg::recurrent_mask);
+  in->seed = static_cast<const int64_t*>(t.in(Arg::seed));
+}
+
+inline void SetLayerForward(const CallTensors& t, LayerForwardArgs* args) {
+  SetLayerInputs(t, &args->in);
+  args->y = t.out(Arg::output);
+  args->h_n = t.out(Arg::output_h);
+  args->c_n = t.out(Arg::output_c);
+}
+
+inline void SetLayerBackward(const CallTensors& t, LayerBackwardArgs* args) {
+  SetLayerInputs(t, &args->in);
+  args->y = t.in(Arg::output);
+  args->dy = t.in(Arg::output_backprop);
+  args->dh_n = t.in(Arg::output_h_backprop);
+  args->dc_n = t.in(Arg::output_c_backprop);
+  args->dx = t.out(Arg::input);
+  args->dh0 = t.out(Arg::input_h);
+  args->dc0 = t.out(Arg::input_c);
+  args->dkernel = t.out(Arg::kernel);
+  args->drecurrent_kernel = t.out(Arg::recurrent_kernel);
+  args->dbias = t.out(Arg::bias);
+  args->dprojection = t.out(Arg::projection);
+  args->dpeepholes = t.out(Arg::peepholes);
+  args->dlayer_norm = t.out(Arg::layer_norm);
 }
 
 }  // namespace gpu

@@ -10,6 +10,7 @@
 #include "cc/core/status.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/elementwise.h"
+#include "cc/tf/checked_op_kernel.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 
@@ -43,6 +44,16 @@ absl::Status CopyBytesOnGpu(tensorflow::OpKernelContext* context, void* to, cons
                             int64_t bytes);
 
 absl::Status SetZeroOnGpu(const GpuPlace& place, tensorflow::Tensor* tensor);
+
+// An op that packs weights: returns an empty vector, which the ops with packed weights treat as no
+// packed weights.
+class PackNothingKernel : public CheckedOpKernel {
+ public:
+  using CheckedOpKernel::CheckedOpKernel;
+
+ protected:
+  void DoCompute(tensorflow::OpKernelContext* context) override;
+};
 
 }  // namespace tf_kernels
 }  // namespace rnn_ops

@@ -156,17 +156,6 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
   }
 };
 
-// Returns an empty vector, which CudnnRNNV3Packed treats as no packed weights.
-class PackNothingKernel : public CheckedOpKernel {
- public:
-  using CheckedOpKernel::CheckedOpKernel;
-  void DoCompute(OpKernelContext* context) override {
-    Tensor* packed = nullptr;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, tensorflow::TensorShape({int64_t{0}}), &packed));
-  }
-};
-
 REGISTER_KERNEL_BUILDER(
     Name("TfRnnOps>PackCudnnRNNParams").Device(tensorflow::DEVICE_GPU).HostMemory("packed"),
     PackNothingKernel);

@@ -27,6 +27,8 @@
 #include "cc/cpu/op_run.h"
 #include "cc/ffi/gpu_handlers.h"
 #include "cc/ffi/handlers.h"
+#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/gpu/layer/switch.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
@@ -165,8 +167,16 @@ struct Place {
   int device = 0;  // the ordinal of the GPU; -1 if XLA does not say it
 };
 
-absl::Status ReserveBytes(const RnnConfig& config, Dtype dtype, bool has_layer_norm,
-                          const Place& place, int64_t* bytes) {
+absl::Status ReserveBytes(const OpSpec& op, const RnnConfig& config, Dtype dtype,
+                          bool has_layer_norm, const Place& place, int64_t* bytes) {
+  if (place.gpu && op.family == OpFamily::kLayerRnn) {
+    gpu::LayerProblem problem;
+    static_cast<RnnConfig&>(problem) = config;
+    problem.dtype = dtype;
+    problem.has_layer_norm = has_layer_norm;
+    *bytes = gpu::LayerReserveBytes(problem);
+    return absl::OkStatus();
+  }
   if (place.gpu) {
     gpu::RnnProblem problem;
     static_cast<RnnConfig&>(problem) = config;
@@ -196,7 +206,7 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
   // Apart from attributes and sizes, only layer_norm affects the size of the reserve space.
   const int norms = op.Input(Arg::layer_norm);
   const bool has_layer_norm = norms != kAbsent && !IsAbsent(inputs[norms]);
-  RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(shapes.config, dtype, has_layer_norm, place, &bytes));
+  RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(op, shapes.config, dtype, has_layer_norm, place, &bytes));
   *elements = ReserveElements(bytes, SizeOf(dtype));
   return absl::OkStatus();
 }
@@ -387,6 +397,7 @@ std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
                           const std::vector<Operand>& operands) {
   std::string text =
       StrCat(", allow_tf32 = ", tsl::tensor_float_32_execution_enabled() ? "true" : "false");
+  if (op.family == OpFamily::kLayerRnn) return text;
   const bool block_lstm = IsBlockLstm(op);
   const int index = op.Input(block_lstm ? Arg::seq_len_max : Arg::sequence_lengths);
   const tensorflow::DataType type = block_lstm ? tensorflow::DT_INT64 : tensorflow::DT_INT32;
@@ -798,6 +809,10 @@ void RegisterHandlers(const char* device, const char* platform,
 bool RegisterOurs() {
   RegisterHandlers(kXlaCpu, "Host", ffi::kHandlers);
   RegisterHandlers(kXlaGpu, "CUDA", ffi::kGpuHandlers);
+  if (gpu::LayersSwitchedOn()) {
+    RegisterHandlers(kXlaGpu, "CUDA", ffi::kGpuLayerHandlers);
+    Register(kXlaGpu, {{"TfRnnOps>PackLayerRNN", &Create<PackNothingKernel>}});
+  }
   for (const char* device : {kXlaCpu, kXlaGpu}) {
     Register(device,
              {

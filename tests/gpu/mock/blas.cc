@@ -53,10 +53,12 @@ MOCK_API const char* cublasGetStatusName(int) { return "CUBLAS_STATUS_MOCK"; }
 
 MOCK_API const char* cublasGetStatusString(int) { return "an error of the mock cuBLAS"; }
 
-MOCK_API int cublasGemmEx_64(void*, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
-                             const void* alpha, const void* a, int a_type, int64_t lda,
-                             const void* b, int b_type, int64_t ldb, const void* beta, void* c,
-                             int c_type, int64_t ldc, int compute, int) {
+namespace {
+
+// One product of matrices of any type, as cublasGemmEx computes it.
+int Multiply(int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const void* alpha,
+             const void* a, int a_type, int64_t lda, const void* b, int b_type, int64_t ldb,
+             const void* beta, void* c, int c_type, int64_t ldc, int compute) {
   if (!Known(a_type) || a_type != b_type || !Known(c_type)) return kNotSupported;
   const bool a_rows = trans_a == kNoTranspose;
   const bool b_rows = trans_b == kNoTranspose;
@@ -80,5 +82,34 @@ MOCK_API int cublasGemmEx_64(void*, int trans_a, int trans_b, int64_t m, int64_t
       Write(out, c, at, scale * sum + (keep != 0 ? keep * Read(out, c, at) : 0));
     }
   }
-  return mock::Log("cublasGemmEx_64", kSuccess);
+  return kSuccess;
+}
+
+}  // namespace
+
+MOCK_API int cublasGemmEx_64(void*, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+                             const void* alpha, const void* a, int a_type, int64_t lda,
+                             const void* b, int b_type, int64_t ldb, const void* beta, void* c,
+                             int c_type, int64_t ldc, int compute, int) {
+  const int result = Multiply(trans_a, trans_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb,
+                              beta, c, c_type, ldc, compute);
+  return result == kSuccess ? mock::Log("cublasGemmEx_64", kSuccess) : result;
+}
+
+MOCK_API int cublasGemmStridedBatchedEx_64(void*, int trans_a, int trans_b, int64_t m, int64_t n,
+                                           int64_t k, const void* alpha, const void* a, int a_type,
+                                           int64_t lda, long long stride_a, const void* b,
+                                           int b_type, int64_t ldb, long long stride_b,
+                                           const void* beta, void* c, int c_type, int64_t ldc,
+                                           long long stride_c, int64_t count, int compute, int) {
+  if (!Known(a_type) || !Known(c_type)) return kNotSupported;
+  const int64_t in = rnn_ops::SizeOf(ToDtype(a_type)), out = rnn_ops::SizeOf(ToDtype(c_type));
+  for (int64_t i = 0; i < count; ++i) {
+    const int result = Multiply(
+        trans_a, trans_b, m, n, k, alpha, static_cast<const char*>(a) + i * stride_a * in, a_type,
+        lda, static_cast<const char*>(b) + i * stride_b * in, b_type, ldb, beta,
+        static_cast<char*>(c) + i * stride_c * out, c_type, ldc, compute);
+    if (result != kSuccess) return result;
+  }
+  return mock::Log("cublasGemmStridedBatchedEx_64", kSuccess);
 }
