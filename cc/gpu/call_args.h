@@ -106,6 +106,9 @@ inline void SetLayerInputs(const CallTensors& t, LayerInputs* in) {
   in->recurrent_kernel = t.in(Arg::recurrent_kernel);
   in->bias = t.in(Arg::bias);
   in->projection = t.in(Arg::projection);
+  in->kernel_scale = static_cast<const float*>(t.in(Arg::kernel_scale));
+  in->recurrent_kernel_scale = static_cast<const float*>(t.in(Arg::recurrent_kernel_scale));
+  in->projection_scale = static_cast<const float*>(t.in(Arg::projection_scale));
   in->peepholes = t.in(Arg::peepholes);
   in->layer_norm = t.in(Arg::layer_norm);
   in->lengths = static_cast<const int32_t*>(t.in(Arg::sequence_lengths));

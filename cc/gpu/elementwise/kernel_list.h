@@ -34,6 +34,7 @@
   K(projection_back_##suffix, LayerBackStep, BackProjection<A>)                         \
   K(apply_masks_##suffix, ApplyMasks, MultiplyByMasks<A>)                               \
   K(sum_masked_##suffix, SumMasked, SumOverMasks<A>)                                    \
+  K(dequantize_##suffix, Dequantize, DequantizeMatrix<A>)                               \
   K(sum_rows_##suffix, SumRows, SumOverRows<A>)                                         \
   K(finish_row_sums_##suffix, FinishRowSums, FinishSumOverRows<A>)                      \
   K(row_layer_norm_step_##suffix, LayerStep, StepLayerNorm<A>)                        \

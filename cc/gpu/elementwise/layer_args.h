@@ -125,6 +125,16 @@ struct SumMasked {
   int gates, element;
 };
 
+// A matrix of integers times the scales of its columns: to[r, k] = from[r, k] * scales[k]. The grid
+// is [rows, columns].
+struct Dequantize {
+  const signed char* from;
+  const float* scales;
+  void* to;  // T
+  Int64 rows, columns;
+  int element;
+};
+
 // Sums of a[r, k] * b[r, k] over the rows r of running steps. Two kernels compute the sums, so that
 // the order of summation depends on the sizes only. The grid of the first is [chunks, columns]: a
 // thread sums chunk_rows rows.

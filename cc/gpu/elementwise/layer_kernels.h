@@ -328,6 +328,16 @@ RNN_OPS_DEVICE void SumOverMasks(const SumMasked& p) {
 }
 
 template <typename A>
+RNN_OPS_DEVICE void DequantizeMatrix(const Dequantize& p) {
+  RNN_OPS_FOR_ROWS(r, p.rows) {
+    RNN_OPS_FOR_COLUMNS(k, p.columns) {
+      const Int64 at = r * p.columns + k;
+      PutElement(p.element, A(p.from[at]) * A(p.scales[k]), p.to, at);
+    }
+  }
+}
+
+template <typename A>
 RNN_OPS_DEVICE void SumOverRows(const SumRows& p) {
   RNN_OPS_FOR_ROWS(chunk, p.chunks) {
     const Int64 first = chunk * p.chunk_rows;

@@ -191,7 +191,10 @@ Status RunLayerForward(const ProductLibraries& libraries, const LayerForwardArgs
   ProductCall call(libraries, p.dtype, p.allow_tf32, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   if (p.max_time > 0) RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
-  return ForwardSteps(call, args).Run();
+  if (args.in.kernel_scale == nullptr) return ForwardSteps(call, args).Run();
+  LayerForwardArgs wide = args;
+  RNN_OPS_RETURN_IF_ERROR(DequantizeWeights(call, p, &wide.in));
+  return ForwardSteps(call, wide).Run();
 }
 
 }  // namespace gpu

@@ -30,6 +30,9 @@ struct LayerProblem : RnnConfig {
 struct LayerInputs {
   const void *x, *h0, *c0;
   const void *kernel, *recurrent_kernel, *bias, *projection, *peepholes, *layer_norm;
+  // The scales of the columns of int8 weights, in inference; null: the weights have the type of the
+  // tensors.
+  const float *kernel_scale, *recurrent_kernel_scale, *projection_scale;
   const int32_t* lengths;  // [B]; null: all T. The results of a row whose length is outside of
                            // [0, T] are NaN
   const void *input_mask, *recurrent_mask;

@@ -138,6 +138,28 @@ elementwise::LayerCall CallOf(const LayerProblem& p, const LayerInputs& in, void
   return call;
 }
 
+Status DequantizeWeights(const ProductCall& call, const LayerProblem& p, LayerInputs* in) {
+  const LayerSizes n(p);
+  const auto widen = [&](const float* scales, int64_t rows, int64_t columns,
+                         const void** weights) -> Status {
+    if (scales == nullptr) return Status();
+    void* wide = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(call.Scratch("the weights", rows * columns, p.dtype, &wide));
+    const elementwise::Dequantize args = {static_cast<const signed char*>(*weights),
+                                          scales,
+                                          wide,
+                                          rows,
+                                          columns,
+                                          ElementOf(p.dtype)};
+    *weights = wide;
+    return call.Launch(KernelForMath(Kernel::dequantize_f32, p.dtype), rows, columns, args);
+  };
+  RNN_OPS_RETURN_IF_ERROR(widen(in->kernel_scale, n.I, n.columns(), &in->kernel));
+  RNN_OPS_RETURN_IF_ERROR(
+      widen(in->recurrent_kernel_scale, n.S, n.columns(), &in->recurrent_kernel));
+  return widen(in->projection_scale, n.H, n.S, &in->projection);
+}
+
 Status SwapLeading(const ProductCall& call, Dtype dtype, void* to, const void* from, int64_t rows,
                    int64_t columns, int64_t width) {
   const elementwise::SwapLeading args = {from, to, rows, columns, width};

@@ -53,6 +53,9 @@ inline int ElementOf(Dtype dtype) {
                                      : elementwise::kArithmetic;
 }
 
+// Replaces int8 weights by their values in the type of the tensors.
+Status DequantizeWeights(const ProductCall& call, const LayerProblem& p, LayerInputs* in);
+
 // A tensor that the kernels need time-major: itself, or a transposed copy.
 // `width`: elements of a row.
 Status TimeMajor(const ProductCall& call, const LayerProblem& p, const char* purpose,

@@ -1,5 +1,5 @@
-// LayerRNN, LayerRNNPacked and LayerRNN's gradient on a GPU. On a GPU the packed op reads the
-// unpacked weights.
+// LayerRNN, its other forms and its gradient on a GPU. On a GPU the ops with packed weights read the
+// unpacked weights, and int8 weights are multiplied by their scales at each call.
 #include <cstdint>
 #include <utility>
 
@@ -113,9 +113,13 @@ bool RegisterIfSwitchedOn() {
            &Create<KernelOf<LayerForwardGpuKernel, kLayerRnn>>);
   Register(std::move(KernelDefBuilder("TfRnnOps>LayerRNNPacked").HostMemory("packed")),
            &Create<KernelOf<LayerForwardGpuKernel, kLayerRnnPacked>>);
+  Register(std::move(KernelDefBuilder("TfRnnOps>QuantizedLayerRNN").HostMemory("packed")),
+           &Create<KernelOf<LayerForwardGpuKernel, kQuantizedLayerRnn>>);
   Register(KernelDefBuilder("TfRnnOps>LayerRNNBackprop"),
            &Create<KernelOf<LayerBackpropGpuKernel, kLayerRnnBackprop>>);
   Register(std::move(KernelDefBuilder("TfRnnOps>PackLayerRNN").HostMemory("packed")),
+           &Create<PackNothingKernel>);
+  Register(std::move(KernelDefBuilder("TfRnnOps>PackQuantizedLayerRNN").HostMemory("packed")),
            &Create<PackNothingKernel>);
   return true;
 }

@@ -178,14 +178,14 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
     def op_name(self):
         """The op that has the gradient of clipping, and a kernel for the device."""
         passes = self.cell_clip and not self.clip_gradient
-        return "BlockLSTMV2" if passes or environment.has_gpu() else "LayerRNN"
+        return "BlockLSTMV2" if passes or not environment.has_layer_rnn() else "LayerRNN"
 
-    def op_reason(self, on_gpu):
+    def op_reason(self, has_layer_rnn):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
         if self.op_name == "LayerRNN":
             return None
         if self.num_proj:
-            where = "for GPUs" if on_gpu else "with clip_gradient=False"
+            where = "with clip_gradient=False" if has_layer_rnn else "for GPUs"
             return f"num_proj={self.num_proj}; there is no kernel with a projection {where}"
         if self.cell_clip and self.clip_gradient:
             return (

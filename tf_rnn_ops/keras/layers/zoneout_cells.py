@@ -22,9 +22,9 @@ class _ZoneoutCell(OwnCell):
     op_name: str
     _rnn_mode: str
 
-    def op_reason(self, on_gpu):
+    def op_reason(self, has_layer_rnn):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
-        return "zoneout has no kernel for GPUs" if on_gpu else None
+        return None if has_layer_rnn else "zoneout has no kernel for GPUs"
 
     def op_arguments(self, training):
         """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
@@ -136,8 +136,8 @@ class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
         h = self._mix(self.zoneout_h, states[0] if listed else states, new, training)
         return h, [h] if listed else h
 
-    def op_reason(self, on_gpu):
+    def op_reason(self, has_layer_rnn):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
-        if not (on_gpu or self.reset_after):
+        if has_layer_rnn and not self.reset_after:
             return "reset_after=False; the op has zoneout only for a GRU with reset_after=True"
-        return super().op_reason(on_gpu)
+        return super().op_reason(has_layer_rnn)

@@ -2,14 +2,16 @@
 
 A cell of this package has both as attributes:
 
-    op_name             The op that runs it: 'LayerRNN', which has no kernel for GPUs, or 'BlockLSTMV2'.
-    op_reason(on_gpu)   Why the op cannot compute the cell, or None. `on_gpu`: whether TensorFlow sees a GPU.
+    op_name             The op that runs it: 'LayerRNN' or 'BlockLSTMV2'.
+    op_reason(has_layer_rnn)
+                        Why the op cannot compute the cell, or None. `has_layer_rnn`: whether LayerRNN has a
+                        kernel for the devices.
     op_arguments(training)
                         The arguments of the op except kernel, recurrent_kernel, bias and activations: of
                         LayerRNN rnn_mode and what the cell has besides.
 
-This module has both for the cells of Keras, which run on LayerRNN, or on CudnnRNNV3 if TensorFlow sees a
-GPU. A subclass may compute anything, so a class has an op only if it defines op_name itself.
+This module has both for the cells of Keras, which run on LayerRNN, or, if TensorFlow sees a GPU, on
+CudnnRNNV3 where it can compute the cell. A subclass may compute anything, so a class has an op only if it defines op_name itself.
 
 A cell whose class defines float_class has int8 weights: it computes what a cell of float_class does.
 """
@@ -19,6 +21,7 @@ import tensorflow as tf
 
 from tf_rnn_ops.keras.path import activations, environment
 from tf_rnn_ops.keras.path.params import as_tensor, weight_of
+from tf_rnn_ops.native.tf_internals import tracing
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
 
@@ -64,9 +67,38 @@ def is_quantized(cell):
 def op_name(cell):
     """The name of the op that runs the cell, or None for a cell without one."""
     cls = class_of(cell)
-    if cls in _STOCK_MODES:
-        return "CudnnRNNV3" if environment.has_gpu() else "LayerRNN"
-    return cell.op_name if "op_name" in vars(cls) else None
+    if cls not in _STOCK_MODES:
+        return cell.op_name if "op_name" in vars(cls) else None
+    if not environment.has_gpu():
+        return "LayerRNN"
+    usable = not environment.has_layer_rnn() or _cudnn_reason(cell) is None
+    return "CudnnRNNV3" if usable else "LayerRNN"
+
+
+def op_of_call(cell, time, training):
+    """The name of the op that runs a call of a cell.
+
+    Args:
+        cell: A cell that an op can compute.
+        time: The number of time steps, or None if the graph does not know it.
+        training: Whether it is called for training.
+
+    Returns:
+        op_name(cell), or 'LayerRNN' where CudnnRNNV3 cannot run the call or would take longer.
+    """
+    name = op_name(cell)
+    if name != "CudnnRNNV3" or not environment.has_layer_rnn():
+        return name
+    one_step = time == 1 and not tf.executing_eagerly()
+    masks = training and needs_gate_masks(cell)
+    return "LayerRNN" if one_step or masks or tracing.in_xla() else name
+
+
+def needs_gate_masks(cell):
+    """Whether dropout in training multiplies the state, or other inputs for every gate."""
+    return cell.recurrent_dropout > 0 or (
+        getattr(cell, "implementation", 2) == 1 and cell.dropout > 0
+    )
 
 
 def reason(cell):
@@ -76,18 +108,18 @@ def reason(cell):
         return f"there is no op for a cell of class {type(cell).__name__}"
     if cell.compute_dtype not in _DTYPES:
         return f"the op does not compute in {cell.compute_dtype}"
-    on_gpu = environment.has_gpu()
-    if class_of(cell) in _STOCK_MODES:
-        found = _stock_reason(cell, on_gpu)
-    else:
-        found = cell.op_reason(on_gpu)
-    return found or _activations_reason(cell, only_usual=on_gpu or name != "LayerRNN")
+    if name == "CudnnRNNV3":
+        return _cudnn_reason(cell)
+    has_layer_rnn = environment.has_layer_rnn()
+    found = None if class_of(cell) in _STOCK_MODES else cell.op_reason(has_layer_rnn)
+    only_usual = name != "LayerRNN" or not has_layer_rnn
+    return found or _activations_reason(cell, only_usual)
 
 
-def _stock_reason(cell, on_gpu):
-    if on_gpu and not getattr(cell, "reset_after", True):
+def _cudnn_reason(cell):
+    if not getattr(cell, "reset_after", True):
         return "reset_after=False; cuDNN applies the reset gate after the recurrent product"
-    return None
+    return _activations_reason(cell, only_usual=True)
 
 
 def _activations_reason(cell, only_usual):

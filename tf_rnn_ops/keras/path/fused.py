@@ -2,8 +2,8 @@
 
 On a CPU the op is LayerRNN, which reads Keras's weights directly. In inference it is LayerRNNPacked, with
 weights that are packed again when they have changed, or QuantizedLayerRNN for int8 weights. If TensorFlow
-sees a GPU the op is CudnnRNNV3, which runs on both devices. BlockLSTMV2 runs LSTMs with peepholes or
-clipping on both devices.
+sees a GPU the op is CudnnRNNV3 where it can run the call. BlockLSTMV2 runs LSTMs with peepholes or clipping
+whose gradient ignores the clipping, and on a GPU without LayerRNN.
 """
 
 import functools
@@ -76,7 +76,8 @@ def _run(cell, sequences, states, steps, training):
     masks = {}
     if training:
         sequences, masks = _dropout(cell, sequences, states[0])
-    return _RUN[cells.op_name(cell)](cell, sequences, states, steps, masks, bool(training))
+    run = _RUN[cells.op_of_call(cell, sequences.shape[1], training)]
+    return run(cell, sequences, states, steps, masks, bool(training))
 
 
 def can_keep_packed(layer):
