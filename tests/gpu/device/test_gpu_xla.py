@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import calls, cases, devices, layer_cases, layer_ops, packed_calls, tf_ops
+from support import calls, cases, devices, packed_calls, tf_ops
 from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
 
@@ -158,12 +158,6 @@ def test_values_are_refused_when_the_computation_runs(rng):
     block = next(c for c in found if c.op == "BlockLSTMV2")
     with pytest.raises(tf.errors.InvalidArgumentError, match="seq_len_max"):
         run_compiled(block.with_tensor("seq_len_max", np.int64(6)))
-
-
-def test_layer_rnn_has_no_kernel(rng):
-    case = layer_cases.layer_case("lstm", (5, 3, 4, 6), rng, "float32")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="LayerRNN"):
-        run_compiled(layer_ops.calls(ops, case)[0])
 
 
 @pytest.mark.real_gpu

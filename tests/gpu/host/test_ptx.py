@@ -24,27 +24,46 @@ def generator():
     return module
 
 
+@pytest.fixture(scope="module", params=["kernels", "layer_kernels"])
+def module(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def ptx(generator, nvidia):
+def ptx(generator, nvidia, module):
     nvidia("nvrtc")
-    return generator.compile_ptx()
+    return generator.compile_ptx(module)
 
 
-def test_the_checked_in_text_is_up_to_date(generator, ptx):
-    assert generator.TARGET.read_text() == ptx, "run tools/generate_ptx.py"
+def test_the_checked_in_text_is_up_to_date(generator, ptx, module):
+    assert generator.target(module).read_text() == ptx, "run tools/generate_ptx.py"
 
 
-def test_every_kernel_has_an_entry(ptx):
+def _family(macro):
+    """The kernels of a macro of the list, without their suffixes, and the text of the list."""
     text = (ROOT / "cc/gpu/elementwise/kernel_list.h").read_text()
-    family = r"K\((\w+_)##suffix,"
-    block, copy = (
-        set(re.findall(family, re.search(rf"#define {macro}(?:.*\\\n)*.*", text)[0]))
-        for macro in ("RNN_OPS_BLOCK_LSTM_KERNELS", "RNN_OPS_COPY_KERNELS")
-    )
+    body = re.search(rf"#define {macro}\((?:.*\\\n)*.*", text)[0]
+    return set(re.findall(r"K\((\w+_)##suffix,", body)), text
+
+
+def _kernels():
+    block, text = _family("RNN_OPS_BLOCK_LSTM_KERNELS")
+    copy, _ = _family("RNN_OPS_COPY_KERNELS")
     wanted = {name + suffix for name in block for suffix in ("f32", "f64", "f16", "bf16")}
     wanted |= {name + suffix for name in copy for suffix in ("b16", "b32", "b64")}
     wanted |= set(re.findall(r"K\((convert_\w+),", text))
     assert len(wanted) == 32
+    return wanted
+
+
+def _layer_kernels():
+    family, _ = _family("RNN_OPS_LAYER_FAMILY")
+    assert len(family) == 21
+    return {name + suffix for name in family for suffix in ("f32", "f64")}
+
+
+def test_every_kernel_has_an_entry(ptx, module):
+    wanted = _kernels() if module == "kernels" else _layer_kernels()
     assert set(re.findall(r"\.visible \.entry (\w+)\(", ptx)) == wanted
 
 
