@@ -23,8 +23,8 @@ Status ZeroResults(const GpuCall& call) {
 
 // The shape of the reserve space, whose size the program that lowered the op chose.
 Status CheckReserve(const gpu::LayerProblem& problem, const Buffer& reserve) {
-  return CheckReserveSpace(
-      reserve.shape, ReserveElements(gpu::LayerReserveBytes(problem), SizeOf(problem.dtype)));
+  return CheckReserveSpace(reserve.shape,
+                           ReserveElements(gpu::LayerReserveBytes(problem), SizeOf(problem.dtype)));
 }
 
 }  // namespace

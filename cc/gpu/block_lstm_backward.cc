@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/gpu/product_call.h"
 #include "cc/gpu/block_lstm_executor.h"
 #include "cc/gpu/elementwise/kernel_args.h"
+#include "cc/gpu/product_call.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -64,7 +64,8 @@ class BackwardSteps {
     step.dc_prev = dc_;
     step.dgates = dgates;
     step.batch = B, step.units = H;
-    RNN_OPS_RETURN_IF_ERROR(call_.Launch(KernelForType(Kernel::block_lstm_backward_f32, p_.dtype), B, H, step));
+    RNN_OPS_RETURN_IF_ERROR(
+        call_.Launch(KernelForType(Kernel::block_lstm_backward_f32, p_.dtype), B, H, step));
     // dh = dgates w[I:]'
     return call_.Multiply(
         {B, H, kGates * H}, {dgates, kGates * H},
@@ -119,14 +120,16 @@ class BackwardSteps {
     sums.sums = p_.use_peephole ? kGates + kPeepholes : kGates;
     RNN_OPS_RETURN_IF_ERROR(
         call_.Scratch("the sums", sums.chunks * sums.sums * H, math_, &sums.partial));
-    RNN_OPS_RETURN_IF_ERROR(call_.Launch(KernelForType(Kernel::block_lstm_sums_f32, p_.dtype), sums.chunks, H, sums));
+    RNN_OPS_RETURN_IF_ERROR(
+        call_.Launch(KernelForType(Kernel::block_lstm_sums_f32, p_.dtype), sums.chunks, H, sums));
     elementwise::BlockLstmFinishSums finish = {};
     finish.partial = sums.partial;
     finish.b_grad = args_.b_grad;
     finish.wci_grad = args_.wci_grad, finish.wcf_grad = args_.wcf_grad;
     finish.wco_grad = args_.wco_grad;
     finish.units = H, finish.chunks = sums.chunks, finish.sums = sums.sums;
-    return call_.Launch(KernelForType(Kernel::block_lstm_finish_sums_f32, p_.dtype), sums.sums, H, finish);
+    return call_.Launch(KernelForType(Kernel::block_lstm_finish_sums_f32, p_.dtype), sums.sums, H,
+                        finish);
   }
 
   const ProductCall& call_;

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/gpu/product_call.h"
 #include "cc/gpu/block_lstm_executor.h"
 #include "cc/gpu/elementwise/kernel_args.h"
+#include "cc/gpu/product_call.h"
 
 namespace rnn_ops {
 namespace gpu {

@@ -74,7 +74,7 @@ Status ProductCall::PrepareProducts() {
 
 // cuBLAS is column-major and sees every matrix transposed, so it computes c' = b' a'.
 Status ProductCall::Multiply(const ProductSizes& sizes, const Factor& a, const Factor& b,
-                               const Result& c) const {
+                             const Result& c) const {
   const bool is_double = dtype_ == Dtype::kFloat64;
   const bool tf32 = dtype_ == Dtype::kFloat32 && allow_tf32_;
   const cublasComputeType_t compute = is_double ? CUBLAS_COMPUTE_64F

@@ -17,27 +17,27 @@
   K(zero_empty_rows_##suffix, MaskRows, ZeroEmptyRows<T>)
 
 // LayerRNN, for the types of arithmetic.
-#define RNN_OPS_LAYER_FAMILY(K, suffix, A)                                              \
-  K(layer_begin_##suffix, LayerBegin, BeginLayer<A>)                                    \
-  K(layer_end_##suffix, LayerEnd, EndLayer<A>)                                          \
-  K(lstm_step_##suffix, LayerStep, (StepCell<Lstm, A>))                                 \
-  K(lstm_back_##suffix, LayerBackStep, (BackCell<Lstm, A>))                             \
-  K(gru_step_##suffix, LayerStep, (StepCell<Gru, A>))                                   \
-  K(gru_back_##suffix, LayerBackStep, (BackCell<Gru, A>))                               \
-  K(vanilla_step_##suffix, LayerStep, (StepCell<Vanilla, A>))                           \
-  K(vanilla_back_##suffix, LayerBackStep, (BackCell<Vanilla, A>))                       \
-  K(reset_before_step_##suffix, LayerStep, StepResetBefore<A>)                          \
-  K(reset_before_finish_##suffix, LayerStep, FinishResetBefore<A>)                      \
-  K(reset_before_back_##suffix, LayerBackStep, BackResetBefore<A>)                      \
-  K(reset_before_back_second_##suffix, LayerBackStep, BackResetBeforeSecond<A>)         \
-  K(projection_step_##suffix, LayerStep, StepProjection<A>)                             \
-  K(projection_back_##suffix, LayerBackStep, BackProjection<A>)                         \
-  K(apply_masks_##suffix, ApplyMasks, MultiplyByMasks<A>)                               \
-  K(sum_masked_##suffix, SumMasked, SumOverMasks<A>)                                    \
-  K(dequantize_##suffix, Dequantize, DequantizeMatrix<A>)                               \
-  K(sum_rows_##suffix, SumRows, SumOverRows<A>)                                         \
-  K(finish_row_sums_##suffix, FinishRowSums, FinishSumOverRows<A>)                      \
-  K(row_layer_norm_step_##suffix, LayerStep, StepLayerNorm<A>)                        \
+#define RNN_OPS_LAYER_FAMILY(K, suffix, A)                                      \
+  K(layer_begin_##suffix, LayerBegin, BeginLayer<A>)                            \
+  K(layer_end_##suffix, LayerEnd, EndLayer<A>)                                  \
+  K(lstm_step_##suffix, LayerStep, (StepCell<Lstm, A>))                         \
+  K(lstm_back_##suffix, LayerBackStep, (BackCell<Lstm, A>))                     \
+  K(gru_step_##suffix, LayerStep, (StepCell<Gru, A>))                           \
+  K(gru_back_##suffix, LayerBackStep, (BackCell<Gru, A>))                       \
+  K(vanilla_step_##suffix, LayerStep, (StepCell<Vanilla, A>))                   \
+  K(vanilla_back_##suffix, LayerBackStep, (BackCell<Vanilla, A>))               \
+  K(reset_before_step_##suffix, LayerStep, StepResetBefore<A>)                  \
+  K(reset_before_finish_##suffix, LayerStep, FinishResetBefore<A>)              \
+  K(reset_before_back_##suffix, LayerBackStep, BackResetBefore<A>)              \
+  K(reset_before_back_second_##suffix, LayerBackStep, BackResetBeforeSecond<A>) \
+  K(projection_step_##suffix, LayerStep, StepProjection<A>)                     \
+  K(projection_back_##suffix, LayerBackStep, BackProjection<A>)                 \
+  K(apply_masks_##suffix, ApplyMasks, MultiplyByMasks<A>)                       \
+  K(sum_masked_##suffix, SumMasked, SumOverMasks<A>)                            \
+  K(dequantize_##suffix, Dequantize, DequantizeMatrix<A>)                       \
+  K(sum_rows_##suffix, SumRows, SumOverRows<A>)                                 \
+  K(finish_row_sums_##suffix, FinishRowSums, FinishSumOverRows<A>)              \
+  K(row_layer_norm_step_##suffix, LayerStep, StepLayerNorm<A>)                  \
   K(row_layer_norm_back_##suffix, LayerBackStep, BackLayerNorm<A>)
 
 // The order in each family is the order of Dtype, or of increasing size. See KernelForType in
@@ -55,7 +55,7 @@
   K(convert_f32_to_bf16, Conversion, (Convert<float, BFloat16>)) \
   K(convert_bf16_to_f32, Conversion, (Convert<BFloat16, float>))
 
-#define RNN_OPS_LAYER_KERNELS(K)       \
+#define RNN_OPS_LAYER_KERNELS(K)      \
   RNN_OPS_LAYER_FAMILY(K, f32, float) \
   RNN_OPS_LAYER_FAMILY(K, f64, double)
 

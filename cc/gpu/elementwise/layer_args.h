@@ -1,5 +1,5 @@
-// The arguments of the kernels of LayerRNN, one struct for each kernel, passed by value. The tensors
-// are time-major, and t is the step of the call.
+// The arguments of the kernels of LayerRNN, one struct for each kernel, passed by value. The
+// tensors are time-major, and t is the step of the call.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ARGS_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ARGS_H_
 
@@ -9,12 +9,19 @@ namespace rnn_ops {
 namespace gpu {
 namespace elementwise {
 
-// A: the type of the arithmetic, float or double. T: the type of the tensors, which is A or, if A is
-// float, a 16-bit type. The kernels exist for A alone, and read the type T from their arguments.
+// A: the type of the arithmetic, float or double. T: the type of the tensors, which is A or, if A
+// is float, a 16-bit type. The kernels exist for A only, and read the type T from their arguments.
 enum TensorElement { kArithmetic = 0, kHalf = 1, kBFloat16 = 2 };
 
 // The rows of the tensor layer_norm where the gammas and betas of x W, h R and c begin.
-enum LayerNormRow { kScaleX = 0, kShiftX = 4, kScaleH = 8, kShiftH = 12, kScaleC = 16, kShiftC = 17 };
+enum LayerNormRow {
+  kScaleX = 0,
+  kShiftX = 4,
+  kScaleH = 8,
+  kShiftH = 12,
+  kScaleC = 16,
+  kShiftC = 17
+};
 
 // The columns of LayerBackStep::stats.
 enum LayerNormStat { kMeanX = 0, kSlopeX = 1, kMeanH = 2, kSlopeH = 3, kStats = 4 };
@@ -23,23 +30,23 @@ enum { kMostGates = 4 };  // G is at most this
 
 // Properties of a call that all its kernels read.
 struct LayerCall {
-  Int64 batch, units;        // B, H
-  Int64 hidden;              // S: P with projection, otherwise H
-  Int64 max_time;            // T
-  const int* lengths;        // [B]; null: all T. A length outside of [0, T] makes its row NaN
-  const void* input_h;       // T [B, S]
-  const void* input_c;       // T [B, H]; null without c
-  const void* bias;          // T [bias_rows, G*H]
-  const void* peepholes;     // T [3, H]; null without peepholes
-  const void* layer_norm;    // T [18, H]; null without layer normalization
-  const void* masks;         // T [G, B, S], of h; null without masks
-  const long long* seed;     // [2]: zoneout draws; null: it mixes by the rates
+  Int64 batch, units;          // B, H
+  Int64 hidden;                // S: P with projection, otherwise H
+  Int64 max_time;              // T
+  const int* lengths;          // [B]; null: all T. A length outside of [0, T] makes its row NaN
+  const void* input_h;         // T [B, S]
+  const void* input_c;         // T [B, H]; null without c
+  const void* bias;            // T [bias_rows, G*H]
+  const void* peepholes;       // T [3, H]; null without peepholes
+  const void* layer_norm;      // T [18, H]; null without layer normalization
+  const void* masks;           // T [G, B, S], of h; null without masks
+  const long long* seed;       // [2]: zoneout draws; null: it mixes by the rates
   unsigned long long* header;  // of the reserve space; null in inference
   unsigned long long fingerprint;
-  int element;      // TensorElement
-  int bias_rows;    // 0, 1 or 2
-  int gates;        // G
-  int saved;        // blocks of H columns in a row of the gate buffer
+  int element;                           // TensorElement
+  int bias_rows;                         // 0, 1 or 2
+  int gates;                             // G
+  int saved;                             // blocks of H columns in a row of the gate buffer
   int activation, recurrent_activation;  // Activation
   float cell_clip, proj_clip;            // 0: off
   float zoneout_h, zoneout_c;
@@ -49,11 +56,11 @@ struct LayerCall {
 // The first kernel of a forward pass. The grid is [B, max(S, H)].
 struct LayerBegin {
   LayerCall call;
-  void* h_first;      // T [B, S]: input_h
-  void* h_state;      // A [B, S]; null if the cell does not carry h
-  void* masked_h;     // T [G, B, S]; null without masks
-  void* c_first;      // A [B, H]; null without c
-  void *h_n, *c_n;    // T, written for rows without steps
+  void* h_first;    // T [B, S]: input_h
+  void* h_state;    // A [B, S]; null if the cell does not carry h
+  void* masked_h;   // T [G, B, S]; null without masks
+  void* c_first;    // A [B, H]; null without c
+  void *h_n, *c_n;  // T, written for rows without steps
 };
 
 // One step. The grid is [B, H], or [B, P] for the projection.
@@ -76,26 +83,26 @@ struct LayerStep {
 struct LayerBackStep {
   LayerCall call;
   Int64 t;
-  const void* gates;   // A [B, saved*H]
-  const void* h_prev;  // T [B, S]
-  const void* c_prev;  // A [B, H]
-  const void* c;       // A [B, H]: c', with layer normalization
-  const void* y;       // T [B, S]
+  const void* gates;             // A [B, saved*H]
+  const void* h_prev;            // T [B, S]
+  const void* c_prev;            // A [B, H]
+  const void* c;                 // A [B, H]: c', with layer normalization
+  const void* y;                 // T [B, S]
   const void *dy, *dh_n, *dc_n;  // T
-  const void* dh;      // A [products, B, S]: dgates R' from step t + 1, for each gate with masks
-  int products;        // 1; with masks the number of gates whose product reads h
-  void* direct;        // A [B, S]: the part of dh that bypasses the product; null: none
-  void* dc;            // A [B, H], from step t + 1, replaced by that for step t - 1
-  const void* dm;      // A [B, H]: the gradient of m, of a second product
-  void* m;             // T [B, H]: the input of a second product
-  void* dgates_x;      // T [B, G*H]: of x W
-  void* dgates_h;      // T [B, G*H]: of h R; may be dgates_x
-  void* dprojected;    // T [B, P]: of m times the projection
-  // Of layer normalization:
-  void* dsums;       // A [B, G*H]: of the normalized sums
-  void* c_unit;      // A [B, H]: c with mean 0 and variance 1
-  void* dc_scaled;   // A [B, H]: of the normalized c
-  void* stats;       // A [B, 4]: mean and 1 / deviation of x W and of h R
+  const void* dh;    // A [products, B, S]: dgates R' from step t + 1, for each gate with masks
+  int products;      // 1; with masks the number of gates whose product reads h
+  void* direct;      // A [B, S]: the part of dh that bypasses the product; null: none
+  void* dc;          // A [B, H], from step t + 1, replaced by that for step t - 1
+  const void* dm;    // A [B, H]: the gradient of m, of a second product
+  void* m;           // T [B, H]: the input of a second product
+  void* dgates_x;    // T [B, G*H]: of x W
+  void* dgates_h;    // T [B, G*H]: of h R; may be dgates_x
+  void* dprojected;  // T [B, P]: of m times the projection
+  // With layer normalization:
+  void* dsums;      // A [B, G*H]: of the normalized sums
+  void* c_unit;     // A [B, H]: c with mean 0 and variance 1
+  void* dc_scaled;  // A [B, H]: of the normalized c
+  void* stats;      // A [B, 4]: mean and 1 / deviation of x W and of h R
 };
 
 // The last kernel of a backward pass: the gradients of the initial states. The grid is

@@ -288,8 +288,8 @@ RNN_OPS_DEVICE void EndLayer(const LayerEnd& p) {
       }
       if (p.dc0 && k < call.units) {
         const Int64 at = b * call.units + k;
-        const A dc = empty ? GetElement<A>(call.element, step.dc_n, at)
-                           : static_cast<const A*>(step.dc)[at];
+        const A dc =
+            empty ? GetElement<A>(call.element, step.dc_n, at) : static_cast<const A*>(step.dc)[at];
         PutElement(call.element, dc, p.dc0, at);
       }
     }
@@ -304,10 +304,8 @@ RNN_OPS_DEVICE void MultiplyByMasks(const ApplyMasks& p) {
     RNN_OPS_FOR_COLUMNS(k, p.width) {
       const A value = GetElement<A>(p.element, p.from, r * p.width + k);
       RNN_OPS_NO_UNROLL for (int g = 0; g < p.gates; ++g) {
-        const A mask =
-            GetElement<A>(p.element, p.masks, (g * p.batch + r % p.batch) * p.width + k);
-        PutElement(p.element, value * mask, p.to,
-                   (g * p.all_rows + p.first_row + r) * p.width + k);
+        const A mask = GetElement<A>(p.element, p.masks, (g * p.batch + r % p.batch) * p.width + k);
+        PutElement(p.element, value * mask, p.to, (g * p.all_rows + p.first_row + r) * p.width + k);
       }
     }
   }

@@ -1,4 +1,4 @@
-// What the kernels of all cells share: the type of the tensors, the end of a row, the states.
+// Functions that the kernels of all cells share: the type of the tensors, the end of a row, states.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ROWS_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ROWS_H_
 
@@ -129,13 +129,15 @@ RNN_OPS_DEVICE void StoreFinished(const LayerStep& p, Int64 b, Int64 u) {
   if (p.c && p.c != p.c_prev) static_cast<A*>(p.c)[b * p.call.units + u] = A(0);
 }
 
-// The part of the gradient of h_prev that comes from the step after t: from its products and directly.
+// The part of the gradient of h_prev that comes from the step after t: from its products and
+// directly.
 template <typename A>
 RNN_OPS_DEVICE A CarriedH(const LayerBackStep& p, Int64 b, Int64 k) {
   const Int64 size = p.call.batch * p.call.hidden, at = b * p.call.hidden + k;
   const A* products = static_cast<const A*>(p.dh);
   A sum = 0;
-  RNN_OPS_NO_UNROLL for (int g = 0; g < p.products; ++g) sum += products[g * size + at] * MaskOf<A>(p.call, g, b, k);
+  RNN_OPS_NO_UNROLL for (int g = 0; g < p.products; ++g) sum +=
+      products[g * size + at] * MaskOf<A>(p.call, g, b, k);
   if (p.direct) sum += static_cast<const A*>(p.direct)[at];
   return sum;
 }

@@ -50,8 +50,7 @@ class BackwardSteps {
  private:
   Status Allocate() {
     const int64_t all_gates = n_.rows() * n_.columns();
-    RNN_OPS_RETURN_IF_ERROR(
-        TimeMajor(call_, p_, "the transposed gradient", args_.dy, n_.S, &dy_));
+    RNN_OPS_RETURN_IF_ERROR(TimeMajor(call_, p_, "the transposed gradient", args_.dy, n_.S, &dy_));
     RNN_OPS_RETURN_IF_ERROR(TimeMajor(call_, p_, "the transposed output", args_.y, n_.S, &y_));
     RNN_OPS_RETURN_IF_ERROR(
         call_.Scratch("the gradients of the gates", all_gates, p_.dtype, &dgates_x_));
@@ -72,8 +71,7 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of c", n_.B * n_.H, math_, &step_.dc));
     }
     if (n_.reset_before || p_.num_proj > 0) {
-      RNN_OPS_RETURN_IF_ERROR(
-          call_.Scratch("the second factor", n_.rows() * n_.H, p_.dtype, &m_));
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the second factor", n_.rows() * n_.H, p_.dtype, &m_));
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the gradient of the second factor", n_.B * n_.H, math_, &dm_));
     }
@@ -119,8 +117,7 @@ class BackwardSteps {
                                              {dm_, math_, Result::kSet}));
       step.dm = dm_;
     }
-    RNN_OPS_RETURN_IF_ERROR(
-        Launch(n_.cell.back, n_.by_row ? std::min(n_.H, kBlock) : n_.H, step));
+    RNN_OPS_RETURN_IF_ERROR(Launch(n_.cell.back, n_.by_row ? std::min(n_.H, kBlock) : n_.H, step));
     if (n_.reset_before) {
       const int64_t candidate = 2 * n_.H;
       RNN_OPS_RETURN_IF_ERROR(call_.Multiply(
@@ -160,9 +157,9 @@ class BackwardSteps {
     if (p_.input_masked) {
       RNN_OPS_RETURN_IF_ERROR(MaskedInputs(x, dx, &dkernel));
     } else {
-      RNN_OPS_RETURN_IF_ERROR(call_.Multiply(
-          {n_.rows(), n_.I, n_.columns()}, {dgates_x_, n_.columns()},
-          Transposed(args_.in.kernel, n_.columns()), {dx, p_.dtype, Result::kSet}));
+      RNN_OPS_RETURN_IF_ERROR(
+          call_.Multiply({n_.rows(), n_.I, n_.columns()}, {dgates_x_, n_.columns()},
+                         Transposed(args_.in.kernel, n_.columns()), {dx, p_.dtype, Result::kSet}));
       RNN_OPS_RETURN_IF_ERROR(dkernel.Add({n_.I, n_.columns(), n_.rows()}, Transposed(x, n_.I),
                                           {dgates_x_, n_.columns()}, n_.columns()));
     }
@@ -181,7 +178,7 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the masked input", n_.rows() * n_.I, p_.dtype, &clean));
     }
-    const elementwise::MaskRows args = {*x,  clean, args_.in.lengths, n_.T,
+    const elementwise::MaskRows args = {*x,   clean, args_.in.lengths, n_.T,
                                         n_.B, n_.I,  /*time_major=*/1};
     *x = clean;
     return call_.Launch(KernelForSize(Kernel::mask_sequence_b16, p_.dtype), n_.rows(), n_.I, args);
@@ -240,16 +237,15 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(drecurrent.Add({n_.S, gates * n_.H, n_.B},
                                              Transposed(args_.in.h0, n_.S), {dgates_h_, columns},
                                              columns));
-      RNN_OPS_RETURN_IF_ERROR(drecurrent.Add(
-          {n_.S, gates * n_.H, n_.rows() - n_.B}, Transposed(y_, n_.S),
-          {At(dgates_h_, p_.dtype, n_.B * columns), columns}, columns));
+      RNN_OPS_RETURN_IF_ERROR(
+          drecurrent.Add({n_.S, gates * n_.H, n_.rows() - n_.B}, Transposed(y_, n_.S),
+                         {At(dgates_h_, p_.dtype, n_.B * columns), columns}, columns));
     }
     if (n_.reset_before) {
       const int64_t candidate = 2 * n_.H;
-      RNN_OPS_RETURN_IF_ERROR(drecurrent.AddAt(candidate, {n_.H, n_.H, n_.rows()},
-                                               Transposed(m_, n_.H),
-                                               {At(dgates_x_, p_.dtype, candidate), columns},
-                                               columns));
+      RNN_OPS_RETURN_IF_ERROR(
+          drecurrent.AddAt(candidate, {n_.H, n_.H, n_.rows()}, Transposed(m_, n_.H),
+                           {At(dgates_x_, p_.dtype, candidate), columns}, columns));
     }
     RNN_OPS_RETURN_IF_ERROR(drecurrent.End());
     if (p_.num_proj == 0) return Status();
@@ -267,8 +263,8 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(sums.Add({args_.dbias, columns, of_sums, wide, columns}));
     }
     if (p_.bias_rows > 1) {
-      RNN_OPS_RETURN_IF_ERROR(sums.Add(
-          {At(args_.dbias, p_.dtype, columns), columns, dgates_h_, false, columns}));
+      RNN_OPS_RETURN_IF_ERROR(
+          sums.Add({At(args_.dbias, p_.dtype, columns), columns, dgates_h_, false, columns}));
     }
     if (p_.has_peepholes) RNN_OPS_RETURN_IF_ERROR(PeepholeSums(sums));
     if (!p_.has_layer_norm) return Status();
@@ -296,10 +292,9 @@ class BackwardSteps {
       const void* c;
     } parts[] = {{0, c_}, {1, c_}, {3, At(c_, math_, n_.B * H)}};
     for (int64_t k = 0; k < 3; ++k) {
-      RNN_OPS_RETURN_IF_ERROR(
-          sums.Add({At(args_.dpeepholes, p_.dtype, k * H), H,
-                    At(dgates_x_, p_.dtype, parts[k].gate * H), false, n_.columns(), parts[k].c,
-                    H}));
+      RNN_OPS_RETURN_IF_ERROR(sums.Add({At(args_.dpeepholes, p_.dtype, k * H), H,
+                                        At(dgates_x_, p_.dtype, parts[k].gate * H), false,
+                                        n_.columns(), parts[k].c, H}));
     }
     return Status();
   }
@@ -314,13 +309,13 @@ class BackwardSteps {
   const LayerProblem& p_;
   const LayerSizes n_;
   const Dtype math_;
-  elementwise::LayerBackStep step_ = {};  // what all steps share
-  void *gates_ = nullptr, *c_ = nullptr;  // of the reserve space
-  const void *dy_ = nullptr, *y_ = nullptr;                // [T, B, S]
-  void *dgates_x_ = nullptr, *dgates_h_ = nullptr;         // [T, B, G*H]
-  void* dh_ = nullptr;                                     // math_ [products, B, S]
-  void *m_ = nullptr, *dm_ = nullptr;                      // [T, B, H]; math_ [B, H]
-  void* dproj_ = nullptr;                                  // [T, B, P]
+  elementwise::LayerBackStep step_ = {};            // what all steps share
+  void *gates_ = nullptr, *c_ = nullptr;            // of the reserve space
+  const void *dy_ = nullptr, *y_ = nullptr;         // [T, B, S]
+  void *dgates_x_ = nullptr, *dgates_h_ = nullptr;  // [T, B, G*H]
+  void* dh_ = nullptr;                              // math_ [products, B, S]
+  void *m_ = nullptr, *dm_ = nullptr;               // [T, B, H]; math_ [B, H]
+  void* dproj_ = nullptr;                           // [T, B, P]
   void *dsums_ = nullptr, *c_unit_ = nullptr, *dc_scaled_ = nullptr, *stats_ = nullptr;  // math_
 };
 

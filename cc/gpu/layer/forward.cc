@@ -1,6 +1,6 @@
-// The forward pass of LayerRNN on a GPU: one product of x for all steps, or as many as fit the buffer
-// of gates. Then one product of h and one kernel for each step, and a second pair where the cell has
-// a second product.
+// The forward pass of LayerRNN on a GPU: one product of x for all steps, or as many as fit the
+// buffer of gates. Then one product of h and one kernel for each step, and a second pair where the
+// cell has a second product.
 #include <algorithm>
 #include <cstdint>
 
@@ -76,8 +76,7 @@ class ForwardSteps {
           call_.Scratch("the masked h", n_.G * n_.B * n_.S, p_.dtype, &step_.masked_h));
     }
     if (n_.reset_before || p_.num_proj > 0) {
-      RNN_OPS_RETURN_IF_ERROR(
-          call_.Scratch("the second factor", n_.B * n_.H, p_.dtype, &step_.m));
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the second factor", n_.B * n_.H, p_.dtype, &step_.m));
     }
     if (p_.num_proj > 0) {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the projection", n_.B * n_.S, math_, &from_m_));
@@ -107,10 +106,10 @@ class ForwardSteps {
       const int64_t some = std::min(masked_rows_, rows - first);
       const MaskedCopy copy = {At(x, p_.dtype, first * n_.I), masked_x_, some, some, 0};
       RNN_OPS_RETURN_IF_ERROR(MaskCopies(call_, p_, args_.in.input_mask, n_.G, n_.I, copy));
-      RNN_OPS_RETURN_IF_ERROR(call_.Multiply(
-          {some, n_.H, n_.I, n_.G}, {masked_x_, n_.I, some * n_.I},
-          {args_.in.kernel, n_.columns(), n_.H},
-          {At(gates, math_, first * row), math_, Result::kSet, row, n_.H}));
+      RNN_OPS_RETURN_IF_ERROR(
+          call_.Multiply({some, n_.H, n_.I, n_.G}, {masked_x_, n_.I, some * n_.I},
+                         {args_.in.kernel, n_.columns(), n_.H},
+                         {At(gates, math_, first * row), math_, Result::kSet, row, n_.H}));
     }
     return Status();
   }
@@ -141,14 +140,13 @@ class ForwardSteps {
     step.y = At(y_, p_.dtype, t * n_.B * n_.S);
     const void* const h = t == 0 ? h_first_ : At(y_, p_.dtype, (t - 1) * n_.B * n_.S);
     RNN_OPS_RETURN_IF_ERROR(RecurrentProduct(h));
-    RNN_OPS_RETURN_IF_ERROR(
-        Launch(n_.cell.step, n_.by_row ? std::min(n_.H, kBlock) : n_.H, step));
+    RNN_OPS_RETURN_IF_ERROR(Launch(n_.cell.step, n_.by_row ? std::min(n_.H, kBlock) : n_.H, step));
     if (n_.reset_before) {
       const int64_t candidate = 2 * n_.H;
-      RNN_OPS_RETURN_IF_ERROR(call_.Multiply(
-          {n_.B, n_.H, n_.H}, {step.m, n_.H},
-          {At(args_.in.recurrent_kernel, p_.dtype, candidate), n_.columns()},
-          {At(from_h_, math_, candidate), math_, Result::kSet, n_.columns()}));
+      RNN_OPS_RETURN_IF_ERROR(
+          call_.Multiply({n_.B, n_.H, n_.H}, {step.m, n_.H},
+                         {At(args_.in.recurrent_kernel, p_.dtype, candidate), n_.columns()},
+                         {At(from_h_, math_, candidate), math_, Result::kSet, n_.columns()}));
       return Launch(Kernel::reset_before_finish_f32, n_.H, step);
     }
     if (p_.num_proj == 0) return Status();

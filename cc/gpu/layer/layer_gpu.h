@@ -1,5 +1,5 @@
-// LayerRNN and its gradient on a GPU: one layer and one direction, with every cell and option of the
-// CPU. cuBLAS computes the products, and the kernels of elementwise/ compute the rest.
+// LayerRNN and its gradient on a GPU: one layer and one direction, with every cell and option of
+// the CPU. cuBLAS computes the products, and the kernels of elementwise/ compute the rest.
 #ifndef TF_RNN_OPS_CC_GPU_LAYER_LAYER_GPU_H_
 #define TF_RNN_OPS_CC_GPU_LAYER_LAYER_GPU_H_
 
@@ -59,8 +59,8 @@ struct LayerBackwardArgs {
 int64_t LayerReserveBytes(const LayerProblem& problem);
 
 // The functions enqueue the whole call on `stream` (a CUstream), in the context of the stream, and
-// fill every output, also for B = 0 or T = 0. They do not wait for the device and copy nothing to or
-// from the host, so a CUDA graph may capture them.
+// fill every output, also for B = 0 or T = 0. They do not wait for the device and copy nothing to
+// or from the host, so a CUDA graph may capture them.
 //
 // Errors: FailedPrecondition if the driver or cuBLAS cannot be opened, ResourceExhausted if
 // `allocator` has no memory, Internal with the function and its text if a call of the driver or

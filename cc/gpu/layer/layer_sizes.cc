@@ -25,7 +25,8 @@ int64_t GatesOf(RnnMode mode) {
 CellKernels KernelsOf(const LayerProblem& p) {
   switch (p.mode) {
     case RnnMode::kLstm:
-      if (p.has_layer_norm) return {Kernel::row_layer_norm_step_f32, Kernel::row_layer_norm_back_f32};
+      if (p.has_layer_norm)
+        return {Kernel::row_layer_norm_step_f32, Kernel::row_layer_norm_back_f32};
       return {Kernel::lstm_step_f32, Kernel::lstm_back_f32};
     case RnnMode::kGru:
       return {Kernel::gru_step_f32, Kernel::gru_back_f32};
@@ -145,12 +146,8 @@ Status DequantizeWeights(const ProductCall& call, const LayerProblem& p, LayerIn
     if (scales == nullptr) return Status();
     void* wide = nullptr;
     RNN_OPS_RETURN_IF_ERROR(call.Scratch("the weights", rows * columns, p.dtype, &wide));
-    const elementwise::Dequantize args = {static_cast<const signed char*>(*weights),
-                                          scales,
-                                          wide,
-                                          rows,
-                                          columns,
-                                          ElementOf(p.dtype)};
+    const elementwise::Dequantize args = {
+        static_cast<const signed char*>(*weights), scales, wide, rows, columns, ElementOf(p.dtype)};
     *weights = wide;
     return call.Launch(KernelForMath(Kernel::dequantize_f32, p.dtype), rows, columns, args);
   };
@@ -172,8 +169,7 @@ Status TimeMajor(const ProductCall& call, const LayerProblem& p, const char* pur
   *result = tensor;
   if (p.time_major) return Status();
   void* copy = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(
-      call.Scratch(purpose, p.max_time * p.batch * width, p.dtype, &copy));
+  RNN_OPS_RETURN_IF_ERROR(call.Scratch(purpose, p.max_time * p.batch * width, p.dtype, &copy));
   *result = copy;
   return SwapLeading(call, p.dtype, copy, tensor, p.batch, p.max_time, width);
 }

@@ -20,12 +20,12 @@ struct CellKernels {
 // The letters of docs/design.md, the cell's kernels and the properties of its steps.
 struct LayerSizes {
   int64_t T, B, I, H, S, G;
-  int64_t saved;           // blocks of H columns in a row of the gate buffer
+  int64_t saved;  // blocks of H columns in a row of the gate buffer
   CellKernels cell;
-  bool has_c, carries_h;   // carries_h: a step reads h_prev outside of its product
-  bool splits_gradients;   // the gradients of x W and of h R differ
-  bool by_row;             // a block of threads computes a row
-  bool reset_before;       // the product of the candidate reads m, not h
+  bool has_c, carries_h;  // carries_h: a step reads h_prev outside of its product
+  bool splits_gradients;  // the gradients of x W and of h R differ
+  bool by_row;            // a block of threads computes a row
+  bool reset_before;      // the product of the candidate reads m, not h
 
   explicit LayerSizes(const LayerProblem& p);
 
@@ -36,8 +36,8 @@ struct LayerSizes {
   int64_t gates_of_h() const { return reset_before ? 2 : G; }
 };
 
-// The parts of the reserve space: a header, the gates [T, B, saved*H], and c [T + 1, B, H] beginning
-// with the initial state.
+// The parts of the reserve space: a header, the gates [T, B, saved*H], and c [T + 1, B, H]
+// beginning with the initial state.
 struct LayerReserve {
   static constexpr int64_t kHeaderBytes = 64;
   int64_t gates_at, c_at, bytes;
@@ -65,8 +65,8 @@ Status TimeMajor(const ProductCall& call, const LayerProblem& p, const char* pur
 Status SwapLeading(const ProductCall& call, Dtype dtype, void* to, const void* from, int64_t rows,
                    int64_t columns, int64_t width);
 
-// The number of rows of x whose copies for each gate fit `bytes`: whole steps, at least 1 and at most
-// `steps`. `element`: the size of an element of a copy.
+// The number of rows of x whose copies for each gate fit `bytes`: whole steps, at least 1 and at
+// most `steps`. `element`: the size of an element of a copy.
 int64_t MaskedRows(const LayerProblem& p, int64_t bytes, int64_t element, int64_t steps);
 
 // Copies of [rows, width] for each gate, multiplied by the masks [gates, B, width]; see ApplyMasks.

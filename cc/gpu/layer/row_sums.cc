@@ -31,12 +31,10 @@ Status RowSums::Add(const RowSum& sum) const {
   args.a_size = sum.a_size, args.b_size = sum.b_size, args.stats_size = elementwise::kStats;
   args.chunks = chunks_, args.chunk_rows = chunk_rows_;
   args.a_element = sum.a_is_wide ? elementwise::kArithmetic : ElementOf(p_.dtype);
-  RNN_OPS_RETURN_IF_ERROR(call_.Launch(KernelForMath(Kernel::sum_rows_f32, p_.dtype), chunks_,
-                                       sum.columns, args));
-  elementwise::FinishRowSums finish = {partial_, sum.to, sum.columns, chunks_,
-                                       ElementOf(p_.dtype)};
-  return call_.Launch(KernelForMath(Kernel::finish_row_sums_f32, p_.dtype), 1, sum.columns,
-                      finish);
+  RNN_OPS_RETURN_IF_ERROR(
+      call_.Launch(KernelForMath(Kernel::sum_rows_f32, p_.dtype), chunks_, sum.columns, args));
+  elementwise::FinishRowSums finish = {partial_, sum.to, sum.columns, chunks_, ElementOf(p_.dtype)};
+  return call_.Launch(KernelForMath(Kernel::finish_row_sums_f32, p_.dtype), 1, sum.columns, finish);
 }
 
 }  // namespace gpu

@@ -15,8 +15,8 @@ namespace gpu {
 struct RowSum {
   void* to;  // [columns] of the problem's type; null: does nothing
   int64_t columns;
-  const void* a;      // rows of `a_size` elements
-  bool a_is_wide;     // a has the type of the arithmetic, not that of the tensors
+  const void* a;   // rows of `a_size` elements
+  bool a_is_wide;  // a has the type of the arithmetic, not that of the tensors
   int64_t a_size;
   const void* b = nullptr;  // wide, rows of `b_size`; null: 1
   int64_t b_size = 0;

@@ -38,9 +38,7 @@ class WeightGradient {
         sizes, a, b,
         {At(sum_, MathType(dtype_), column), MathType(dtype_), Result::kSet, row_size});
   }
-  Status End() const {
-    return sum_ == to_ ? Status() : call_.Narrow(to_, sum_, size_);
-  }
+  Status End() const { return sum_ == to_ ? Status() : call_.Narrow(to_, sum_, size_); }
 
  private:
   const ProductCall& call_;

@@ -1,5 +1,5 @@
-// LayerRNN, its other forms and its gradient on a GPU. On a GPU the ops with packed weights read the
-// unpacked weights, and int8 weights are multiplied by their scales at each call.
+// LayerRNN, its other forms and its gradient on a GPU. On a GPU the ops with packed weights read
+// the unpacked weights, and int8 weights are multiplied by their scales at each call.
 #include <cstdint>
 #include <utility>
 

@@ -206,9 +206,9 @@ struct FakeCalls {
 
   static cublasStatus_t Multiply(cublasHandle_t handle, cublasOperation_t trans_a,
                                  cublasOperation_t trans_b, int64_t m, int64_t n, int64_t k,
-                                 const void* alpha, const void* a, cudaDataType a_type,
-                                 int64_t lda, const void* b, cudaDataType b_type, int64_t ldb,
-                                 const void* beta, void* c, cudaDataType c_type, int64_t ldc,
+                                 const void* alpha, const void* a, cudaDataType a_type, int64_t lda,
+                                 const void* b, cudaDataType b_type, int64_t ldb, const void* beta,
+                                 void* c, cudaDataType c_type, int64_t ldc,
                                  cublasComputeType_t compute, cublasGemmAlgo_t) {
     const FakeCuda::Handle* h = Find(handle);
     Dtype type, result;
@@ -257,9 +257,9 @@ struct FakeCalls {
     };
     for (int64_t i = 0; i < count; ++i) {
       const cublasStatus_t status =
-          Multiply(handle, trans_a, trans_b, m, n, k, alpha, at(a, type, i * stride_a), a_type,
-                   lda, at(b, type, i * stride_b), b_type, ldb, beta,
-                   at(c, result, i * stride_c), c_type, ldc, compute, algorithm);
+          Multiply(handle, trans_a, trans_b, m, n, k, alpha, at(a, type, i * stride_a), a_type, lda,
+                   at(b, type, i * stride_b), b_type, ldb, beta, at(c, result, i * stride_c),
+                   c_type, ldc, compute, algorithm);
       if (status != CUBLAS_STATUS_SUCCESS) return status;
     }
     return CUBLAS_STATUS_SUCCESS;

@@ -96,9 +96,9 @@ RnnValues Perturbed(const RnnValues& values, Dtype dtype) {
   return changed;
 }
 
-// Products of 16-bit types have 16-bit operands, so h and the gradients of gates are rounded at each
-// step. A network amplifies these errors as it amplifies those of its weights: at most `factor` times
-// what half an epsilon there changes.
+// Products of 16-bit types have 16-bit operands, so h and the gradients of gates are rounded at
+// each step. A network amplifies these errors as it amplifies those of its weights: at most
+// `factor` times what half an epsilon there changes.
 void ExpectNearAsRounded(const cpu::testing::Fields<RnnValues>& fields, const RnnValues& got,
                          const RnnValues& want, const RnnValues& changed, Dtype dtype,
                          double factor) {
@@ -273,8 +273,8 @@ TEST(LayerGpu, AnInvalidLengthGivesNanInItsRow) {
     SCOPED_TRACE(cpu::testing::Describe(c));
     const RnnValues inputs = cpu::testing::RandomInputs(c, 2);
     const RnnValues want = Compute(c, inputs).values;
-    for (int32_t invalid : {-1, 6, std::numeric_limits<int32_t>::max(),
-                            std::numeric_limits<int32_t>::min()}) {
+    for (int32_t invalid :
+         {-1, 6, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
       FakeCuda cuda;
       ProductParts parts(&cuda);
       ExactAllocator memory;
@@ -349,7 +349,7 @@ TEST(LayerGpu, TheCallsOfAStep) {
             << call;
       }
     }
-    // Of the forward and of the backward pass.
+    // The forward pass and the backward pass have the same numbers.
     EXPECT_EQ(counts[1][0] - counts[0][0], 2 * launches[k]);
     EXPECT_EQ(counts[1][1] - counts[0][1], 2 * launches[k]);
   }

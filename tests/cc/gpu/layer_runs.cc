@@ -53,8 +53,7 @@ void* LayerRun::Memory(Vec R::* field) {
 
 void* LayerRun::Output(Vec R::* field, int64_t elements) {
   (values.*field).resize(elements);
-  void* const made =
-      elements == 0 ? nullptr : memory_.Allocate(elements * SizeOf(problem.dtype));
+  void* const made = elements == 0 ? nullptr : memory_.Allocate(elements * SizeOf(problem.dtype));
   for (auto& tensor : tensors_) {
     if (tensor.first == field) return tensor.second = made;
   }

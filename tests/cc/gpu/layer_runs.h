@@ -1,4 +1,5 @@
-// Runs the executor of LayerRNN on a FakeCuda, with the problems and values of the tests of the CPU.
+// Runs the executor of LayerRNN on a FakeCuda, with the problems and values of the tests of the
+// CPU.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_LAYER_RUNS_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_LAYER_RUNS_H_
 

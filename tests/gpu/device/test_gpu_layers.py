@@ -136,7 +136,9 @@ def test_int8_weights_are_multiplied_by_their_scales(rng):
         "input_c": tf.zeros([3, 6]),
         "bias": tf.zeros([24]),
     }
-    wide = {name: tf.constant((matrices[name] * scales[name]).astype("float32")) for name in matrices}
+    wide = {
+        name: tf.constant((matrices[name] * scales[name]).astype("float32")) for name in matrices
+    }
     want = devices.array(devices.ops.LayerRNN(**inputs, **wide, is_training=False).output)
     integers = {name: tf.constant(matrices[name], tf.int8) for name in matrices}
     quantized = {f"{name}_scale": tf.constant(scales[name]) for name in matrices}
@@ -198,4 +200,8 @@ def test_options_of_keras_run_on_the_gpu(kind, masked, rng, monkeypatch):
 def test_without_the_switch_layers_have_no_kernel():
     output = subproc.run_module("gpu.device.gpu_child", "layers_off", TF_RNN_OPS_GPU_LAYERS="0")
     found = json.loads(output.splitlines()[-1])
-    assert found == {"devices": ["CPU"], "xla": ["XLA_CPU_JIT"], "reasons": ["zoneout has no kernel for GPUs"]}
+    assert found == {
+        "devices": ["CPU"],
+        "xla": ["XLA_CPU_JIT"],
+        "reasons": ["zoneout has no kernel for GPUs"],
+    }

@@ -105,10 +105,10 @@ MOCK_API int cublasGemmStridedBatchedEx_64(void*, int trans_a, int trans_b, int6
   if (!Known(a_type) || !Known(c_type)) return kNotSupported;
   const int64_t in = rnn_ops::SizeOf(ToDtype(a_type)), out = rnn_ops::SizeOf(ToDtype(c_type));
   for (int64_t i = 0; i < count; ++i) {
-    const int result = Multiply(
-        trans_a, trans_b, m, n, k, alpha, static_cast<const char*>(a) + i * stride_a * in, a_type,
-        lda, static_cast<const char*>(b) + i * stride_b * in, b_type, ldb, beta,
-        static_cast<char*>(c) + i * stride_c * out, c_type, ldc, compute);
+    const int result =
+        Multiply(trans_a, trans_b, m, n, k, alpha, static_cast<const char*>(a) + i * stride_a * in,
+                 a_type, lda, static_cast<const char*>(b) + i * stride_b * in, b_type, ldb, beta,
+                 static_cast<char*>(c) + i * stride_c * out, c_type, ldc, compute);
     if (result != kSuccess) return result;
   }
   return mock::Log("cublasGemmStridedBatchedEx_64", kSuccess);

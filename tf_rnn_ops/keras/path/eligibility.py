@@ -104,7 +104,11 @@ def single_step_reason(layer, time):
     All ops except LayerRNN need the weights in one buffer. Filling the buffer takes a pass over all
     weights, as a step with batch size 1 does.
     """
-    if time != 1 or environment.has_layer_rnn() or all(cells.op_name(cell) == "LayerRNN" for cell in cells_of(layer)):
+    if (
+        time != 1
+        or environment.has_layer_rnn()
+        or all(cells.op_name(cell) == "LayerRNN" for cell in cells_of(layer))
+    ):
         return None
     return "for one time step the op would spend its time on arranging weights"
 

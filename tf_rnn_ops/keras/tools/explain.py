@@ -9,7 +9,7 @@ from tf_rnn_ops.keras._internals.layers import inner_layers
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.layers.own_layer import OwnLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.path import eligibility, environment, switch
+from tf_rnn_ops.keras.path import cells, eligibility, environment, switch
 from tf_rnn_ops.keras.path.fused import can_keep_packed
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.native import loader
@@ -138,7 +138,43 @@ def _notes(layers, rows):
         )
     if fused and (reason := eligibility.xla_reason()):
         notes.append(f"XLA (jit_compile=True): {reason}.")
-    return notes
+    return notes + _gpu_notes(layers, rows)
+
+
+def _gpu_notes(layers, rows):
+    """Notes on LayerRNN, if TensorFlow sees a GPU."""
+    if not environment.has_gpu():
+        return []
+    if environment.has_layer_rnn():
+        ran = [
+            name
+            for (name, layer), row in zip(layers, rows)
+            if row.path == FUSED and not _is_stack(layer) and _uses_layer_rnn(layer)
+        ]
+        return (
+            [f"LayerRNN runs {', '.join(ran)} on the GPU, which is not tested yet."] if ran else []
+        )
+    left = [
+        name
+        for (name, layer), row in zip(layers, rows)
+        if row.path in (KERAS, KERAS_IN_TRAINING)
+        and isinstance(layer, _OURS)
+        and eligibility.has_op_cells(layer)
+    ]
+    if not left:
+        return []
+    return [
+        f"The environment variable TF_RNN_OPS_GPU_LAYERS=1 lets LayerRNN run {', '.join(left)} on the GPU, "
+        "which is not tested yet (docs/gpu.md)."
+    ]
+
+
+def _uses_layer_rnn(layer):
+    """Whether LayerRNN runs some calls of a layer."""
+    return any(
+        cells.op_name(cell) == "LayerRNN" or cells.needs_gate_masks(cell)
+        for cell in eligibility.cells_of(layer)
+    )
 
 
 def _weight_holders(layer):

@@ -77,7 +77,7 @@ RNN_OPS_DEVICE_CALL A ActivationSlope(int number, A y) {
   }
 }
 
-// What a cell reads besides its sums.
+// The arguments of a cell in addition to its sums.
 template <typename A>
 struct CellArgs {
   int activation, recurrent_activation;

@@ -94,7 +94,8 @@ RNN_OPS_DEVICE void StepLayerNorm(const LayerStep& p) {
     RNN_OPS_FOR_COLUMNS(u, H) {
       A gates[C::kGates];
       cell.Gates(CellArgsOf<A>(call, u), from_x, from_h, u, gates);
-      RNN_OPS_NO_UNROLL for (int g = 0; g < C::kGates; ++g) from_x[(C::kGates + g) * H + u] = from_h[g * H + u];
+      RNN_OPS_NO_UNROLL for (int g = 0; g < C::kGates; ++g) from_x[(C::kGates + g) * H + u] =
+          from_h[g * H + u];
       from_h[u] = gates[C::kOutput];
       c[u] = gates[C::kForget] * c_prev[u] + gates[C::kInput] * gates[C::kCandidate];
     }
