@@ -4,8 +4,8 @@
     python3 tests/gpu/core/run.py [--seconds 240] [--report docs/history/gpu-h100.md]
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
-first: `stack` and `block` compare every configuration with float64, `matrix`, `block-times` and
-`sweep` measure, `streams` may hang. A check that hangs, crashes or loses the GPU costs only itself. The log
+first: `stack`, `block` and `layers` compare every configuration with float64, `matrix`, `block-times`,
+`layer-times` and `sweep` measure, `streams` may hang. A check that hangs, crashes or loses the GPU costs only itself. The log
 and the report are complete up to the last check at every moment, so a run that is cut off is of
 use. With --pretend, device memory is host memory, for a mock driver, cuDNN and cuBLAS.
 """
@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import verification_page  # noqa: E402
 
-SECTIONS = ("stack", "block", "matrix", "block-times", "sweep", "streams")
+SECTIONS = ("stack", "block", "layers", "matrix", "block-times", "layer-times", "sweep", "streams")
 _SHARE = re.compile(r"^(?:ok  |FAIL) (\S+ \S+) .*?([\d.e+-]+|inf) of the bound")
 _ROW = re.compile(r"\|(?: [^|]* \|)+")
 # The columns of matrix.HEAD and sweep.HEAD, which need PyTorch to be read; the tests compare them.
@@ -40,7 +40,13 @@ SWEEP_HEAD = (
     "persist_static, training | persist_static - standard"
 )
 BLOCK_HEAD = "type | T, B, I, H | inference | torch.nn.LSTM | training | torch.nn.LSTM"
-TABLES = (("matrix", MATRIX_HEAD), ("block-times", BLOCK_HEAD), ("sweep", SWEEP_HEAD))
+LAYER_HEAD = "type | T, B, I, H | layer | inference, us a step | training, us a step"
+TABLES = (
+    ("matrix", MATRIX_HEAD),
+    ("block-times", BLOCK_HEAD),
+    ("layer-times", LAYER_HEAD),
+    ("sweep", SWEEP_HEAD),
+)
 
 
 class Report:

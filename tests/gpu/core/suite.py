@@ -8,6 +8,7 @@ import torch
 from block_lstm_checks import BlockLstm, block_checks, block_times
 from checks import stack_checks, stream_checks
 from core import Core
+from layer_checks import Layer, layer_checks, layer_times
 from matrix import matrix_checks
 from sweep import sweep_checks
 
@@ -33,17 +34,21 @@ def main():
         torch.ones(2, 2, device=device) @ torch.ones(2, 2, device=device)
     core = Core(arguments.library, device)
     block = BlockLstm(arguments.library, device)
+    layer = Layer(arguments.library, device)
     makers = {
         "stack": lambda: stack_checks(core),
         "block": lambda: block_checks(block),
         "matrix": lambda: matrix_checks(core),
         "block-times": lambda: block_times(block),
+        "layers": lambda: layer_checks(layer),
+        "layer-times": lambda: layer_times(layer),
         "sweep": lambda: sweep_checks(core),
         "streams": lambda: stream_checks(core),
     }
     name = torch.cuda.get_device_name() if device == "cuda" else "a pretended GPU"
-    # Without cuDNN the block LSTM can still be checked, and the error is that of each stack.
-    needs_cudnn = any(section not in ("block", "block-times") for section in arguments.sections)
+    # Without cuDNN all but the stacks can still be checked, and the error is that of each stack.
+    without_cudnn = ("block", "block-times", "layers", "layer-times")
+    needs_cudnn = any(section not in without_cudnn for section in arguments.sections)
     cudnn = f", cuDNN {core.cudnn_version()}" if needs_cudnn else ""
     print(f"device: {name}{cudnn}, PyTorch {torch.__version__}", flush=True)
     checks = (check for section in arguments.sections for check in makers[section]())
