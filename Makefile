@@ -42,7 +42,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants mutants-isa soak test-matrix test-aarch64 test-neon test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants mutants-isa soak test-matrix test-aarch64 test-neon test-gpu gpu-kit test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy clean
 
 help:
 	@echo "For users"
@@ -62,7 +62,7 @@ help:
 	@echo "  make problems coverage fuzz mutants mutants-isa soak sanitize tsan exhaustive"
 	@echo "Other machines and versions: see docs/building.md"
 	@echo "  make release test-matrix test-nightly test-export test-docs wheel-any wheel-aarch64 test-aarch64 test-neon"
-	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one)"
+	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one) gpu-kit (a folder for a GPU machine with PyTorch)"
 	@echo "Other benchmarks"
 	@echo "  make bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy"
 
@@ -215,6 +215,10 @@ endif
 # On TensorFlow's GPU build, with a pretend CUDA driver.
 test-gpu-mock: install
 	tools/test_gpu_mock.sh $(PY) -n $(JOBS) $(PYTEST_ARGS)
+
+# A folder for a machine with a GPU and PyTorch, in a folder that git ignores.
+gpu-kit:
+	tools/gpu_kit.sh .kit/core
 
 # On a machine with a GPU: make test-gpu TENSORFLOW='tensorflow[and-cuda]~=2.21.0'
 test-gpu: install
