@@ -220,7 +220,7 @@ def layer_checks(layer):
 # T, B, I, H
 TIMED = ((100, 32, 256, 256), (100, 64, 512, 512))
 PRETENDED = ((3, 2, 5, 7),)
-# What a Keras layer computes with it, and the arguments of layer_case.
+# The name of a layer, and the arguments of layer_case.
 OPTIONS = (
     ("lstm", {}),
     ("lstm recurrent_dropout", {"recurrent_mask": True}),

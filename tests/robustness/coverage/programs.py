@@ -24,7 +24,7 @@ CPU_TESTS = [
 PIECES = "tests/cc/cpu/piece_checks.cc"
 # The kernels of these ops on a CPU. The GPU kernels run on the mock GPU of tests/gpu/mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
-GPU_FOLDER = "cc/gpu"
+GPU_FOLDERS = ("cc/gpu", "cc/gpu/layer")
 STOCK_FOLDER = "cc/tf/stock"
 PYTHON_TESTS = [
     *(
@@ -98,7 +98,7 @@ class Coverage:
         sources = [s for folder in TF_FOLDERS for s in native_build.sources_of(folder)]
         objects = self.plain.compile(sources, defines) + self._core() + self._kernels()
         objects += self.plain.compile(["cc/compat/old_libc.cc"])
-        gpu = [*native_build.sources_of(GPU_FOLDER), self._embedded_ptx()]
+        gpu = [*native_build.sources_of(*GPU_FOLDERS), self._embedded_ptx()]
         stock = self.plain.compile(native_build.sources_of(STOCK_FOLDER), defines)
         # The kernels of TensorFlow's own ops link the functions that they call from an archive of all
         # others.

@@ -75,6 +75,12 @@ def op_name(cell):
     return "CudnnRNNV3" if usable else "LayerRNN"
 
 
+def may_run_layer_rnn(cell):
+    """Whether LayerRNN runs those calls of a cell that CudnnRNNV3 cannot run."""
+    name = op_name(cell)
+    return name == "LayerRNN" or (name == "CudnnRNNV3" and environment.has_layer_rnn())
+
+
 def op_of_call(cell, time, training):
     """The name of the op that runs a call of a cell.
 
@@ -87,7 +93,7 @@ def op_of_call(cell, time, training):
         op_name(cell), or 'LayerRNN' where CudnnRNNV3 cannot run the call or would take longer.
     """
     name = op_name(cell)
-    if name != "CudnnRNNV3" or not environment.has_layer_rnn():
+    if name != "CudnnRNNV3" or not may_run_layer_rnn(cell):
         return name
     one_step = time == 1 and not tf.executing_eagerly()
     masks = training and needs_gate_masks(cell)

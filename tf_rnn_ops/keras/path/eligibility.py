@@ -52,7 +52,7 @@ def training_reason(layer):
 def _training_reason(cell):
     if cell.dropout >= 1 or cell.recurrent_dropout >= 1:
         return "dropout=1 drops all elements"
-    if cells.op_name(cell) == "LayerRNN" or environment.has_layer_rnn():
+    if cells.may_run_layer_rnn(cell):
         return None
     if cell.recurrent_dropout > 0:
         return "recurrent_dropout multiplies the state at every step, which the op cannot"
@@ -104,11 +104,7 @@ def single_step_reason(layer, time):
     All ops except LayerRNN need the weights in one buffer. Filling the buffer takes a pass over all
     weights, as a step with batch size 1 does.
     """
-    if (
-        time != 1
-        or environment.has_layer_rnn()
-        or all(cells.op_name(cell) == "LayerRNN" for cell in cells_of(layer))
-    ):
+    if time != 1 or all(map(cells.may_run_layer_rnn, cells_of(layer))):
         return None
     return "for one time step the op would spend its time on arranging weights"
 
