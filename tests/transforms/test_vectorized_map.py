@@ -1,13 +1,11 @@
 """The ops in tf.vectorized_map and jacobians: the values of as many calls, and in one call where it can be."""
 
-import logging
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import cases, layer_cases, layer_ops, packed_calls, tf_ops
+from support import cases, layer_cases, layer_ops, loops, packed_calls, tf_ops
 from support.quantized_case import WEIGHTS, QuantizedCase
 from support.reference import quantized
 from support.reference.spec import RnnSpec
@@ -61,21 +59,6 @@ def types_of(function, elements):
 
 def has_loop(function, elements):
     return not {"While", "StatelessWhile"}.isdisjoint(types_of(function, elements))
-
-
-@pytest.fixture
-def pfor_warnings():
-    """The lines in which TensorFlow tells that it runs an op in a loop."""
-    found, logger = [], tf.get_logger()
-    handler = logging.Handler()
-    handler.emit = lambda record: found.append(record.getMessage())
-    handler.addFilter(lambda record: "while_loop" in record.getMessage())
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.WARNING)
-    yield found
-    logger.setLevel(level)
-    logger.removeHandler(handler)
 
 
 LAYER_STACKS = [
@@ -242,7 +225,7 @@ QUANTIZED_STACKS = [
 @pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize("names", QUANTIZED_STACKS, ids="+".join)
 @pytest.mark.parametrize("mode", ["lstm", "gru", "gru_reset_before", "rnn_tanh"])
-def test_int8_weights(mode, names, time_major, rng, pfor_warnings):
+def test_int8_weights(mode, names, time_major, rng):
     """One call for all iterations gives the bits of single calls, since rows do not depend on each other."""
     case = quantized_case(mode, rng)
     packed = case.pack(ops)
@@ -254,12 +237,14 @@ def test_int8_weights(mode, names, time_major, rng, pfor_warnings):
         given = {**tensors, **element}
         return ops.QuantizedLayerRNN(**given, packed=packed, **case.attrs(time_major))
 
-    assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements), atol=0)
-    assert not has_loop(run, elements) and not pfor_warnings
+    with loops.warned() as warnings:
+        assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements), atol=0)
+        assert not has_loop(run, elements)
+    assert not warnings
 
 
 @pytest.mark.parametrize("name", ["bias", "kernel_scale", "recurrent_kernel"])
-def test_int8_weights_of_each_iteration(name, rng, pfor_warnings):
+def test_int8_weights_of_each_iteration(name, rng):
     case = quantized_case("lstm", rng)
     tensors = {name: tf.constant(array) for name, array in case.tensors().items()}
     each = [tf.reverse(tensors[name], [0]), tensors[name], tf.roll(tensors[name], 1, -1)]
@@ -271,10 +256,11 @@ def test_int8_weights_of_each_iteration(name, rng, pfor_warnings):
         return ops.QuantizedLayerRNN(**given, packed=packed, **case.attrs())
 
     elements = tf.stack(each)
-    got, want = tf.vectorized_map(run, elements), one_by_one(run, elements)
-    assert_same(got, want, atol=0)
+    want = one_by_one(run, elements)
+    with loops.warned() as warnings:
+        assert_same(tf.vectorized_map(run, elements), want, atol=0)
+    assert any("PackQuantizedLayerRNN" in line for line in warnings)
     assert np.any(want.output[0] != want.output[1]) and np.any(want.output[1] != want.output[2])
-    assert any("PackQuantizedLayerRNN" in line for line in pfor_warnings)
 
 
 @pytest.mark.each_value
