@@ -53,7 +53,7 @@ _PARAMS = (*_STATES, "params")
 _STACK = (*_PARAMS, "sequence_lengths")
 _LAYER = (*_STATES, *LAYER_WEIGHTS, "sequence_lengths")
 # The weights of a layer in int8, each with its scales; the first four are never absent.
-_QUANTIZED = (
+QUANTIZED_WEIGHTS = (
     *("kernel", "kernel_scale", "recurrent_kernel", "recurrent_kernel_scale"),
     *("bias", "projection", "projection_scale"),
 )
@@ -131,14 +131,14 @@ OPS = {
         LAYER_WEIGHTS[:4], ("packed",), {"rnn_mode": "lstm", "keep": False}, optional=_OPTIONAL[:2]
     ),
     "QuantizedLayerRNN": _op(
-        (*_STATES, *_QUANTIZED, "sequence_lengths", "packed"),
+        (*_STATES, *QUANTIZED_WEIGHTS, "sequence_lengths", "packed"),
         RESULTS,
         {name: LAYER_ATTRS[name] for name in _FUNCTIONS},
         MAJOR_ATTR,
-        optional=(*_QUANTIZED[4:], "sequence_lengths"),
+        optional=(*QUANTIZED_WEIGHTS[4:], "sequence_lengths"),
     ),
     "PackQuantizedLayerRNN": _op(
-        _QUANTIZED, ("packed",), {"rnn_mode": "lstm", "keep": False}, optional=_QUANTIZED[4:]
+        QUANTIZED_WEIGHTS, ("packed",), {"rnn_mode": "lstm", "keep": False}, optional=QUANTIZED_WEIGHTS[4:]
     ),
     "BlockLSTMV2": _op(("seq_len_max", *_BLOCK), _GATES, {"cell_clip": 0.0, "use_peephole": False}),
     "BlockLSTMGradV2": _op(

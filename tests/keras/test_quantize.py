@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as ours
+from support import loops
 from support.reference import quantized as reference
 from support.selection import all_but
 from tf_rnn_ops import raw_ops
@@ -139,7 +140,30 @@ def test_bfloat16(name, policy, x):
     for to, of in zip(wide.weights, layer.weights):
         to.assign(keras.ops.cast(of, to.dtype))
     rounded = np.array(tf.cast(tf.cast(x, tf.bfloat16), tf.float32))
-    np.testing.assert_allclose(outputs, wide(rounded), atol=0.03)
+    want = tf.cast(tf.cast(wide(rounded), tf.bfloat16), tf.float32)
+    np.testing.assert_array_equal(outputs, want)
+
+
+@pytest.mark.parametrize("name", all_but(LAYERS, "LSTM"))
+def test_training_in_mixed_bfloat16(name, x):
+    """The gradients are of the compute type, as those of the layer with float weights."""
+    layer = made(name, x, dtype="mixed_bfloat16")
+    wide = made(name, x, dtype="mixed_bfloat16")
+    dequantize(wide)
+    found = []
+    for one in (layer, wide):
+        inputs = tf.constant(x, tf.bfloat16)
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            outputs = one(inputs, training=True)
+            loss = tf.reduce_sum(outputs**2)
+        assert outputs.dtype == tf.bfloat16
+        found.append([outputs, *tape.gradient(loss, [inputs, one.cell.bias.value])])
+    assert [t.dtype for t in found[0]] == [tf.bfloat16, tf.bfloat16, tf.float32]
+    for one, other in zip(*found):
+        np.testing.assert_array_equal(one, other)
+    layer.unroll = wide.unroll = True
+    assert layer(x, training=True).dtype == wide(x, training=True).dtype == tf.bfloat16
 
 
 def test_policies(x):
@@ -305,9 +329,9 @@ def test_filters(filters, x):
         model.quantize("int8", filters=3)
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
-def test_weights_are_packed_once(policy, x, monkeypatch):
-    """Except where the policy casts the bias, of which explain() tells."""
+@pytest.mark.parametrize("use_bias", [True, False])
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "bfloat16"])
+def test_weights_are_packed_once(policy, use_bias, x, monkeypatch):
     packed = []
 
     def recorded(*, _op=raw_ops.PackQuantizedLayerRNN, **arguments):
@@ -315,14 +339,41 @@ def test_weights_are_packed_once(policy, x, monkeypatch):
         return packed[-1]
 
     monkeypatch.setattr(raw_ops, "PackQuantizedLayerRNN", recorded)
-    layer = made("LSTM", x, dtype=policy)
-    before = np.array(keras.ops.cast(layer(x), "float32"))
-    layer(x)
-    addresses = {np.frombuffer(memoryview(one), np.uint8).ctypes.data for one in packed}
-    notes = " ".join(ours.explain(layer, print_fn=None).notes)
-    assert (len(addresses) == 1) == (policy == "float32") == ("again at each call" not in notes)
-    layer.cell.kernel.assign(-layer.cell.kernel.value)
-    assert not np.array_equal(keras.ops.cast(layer(x), "float32"), before)
+    arguments = {"dtype": policy, "recurrent_initializer": "glorot_uniform"}
+    for layer in (made("LSTM", x, use_bias=use_bias, **arguments), loaded_lstm(x, use_bias, policy)):
+        packed.clear()
+        before = np.array(keras.ops.cast(layer(x), "float32"))
+        layer(x)
+        addresses = {np.frombuffer(memoryview(one), np.uint8).ctypes.data for one in packed}
+        assert len(addresses) == 1
+        notes = " ".join(ours.explain(layer, print_fn=None).notes)
+        assert "int8" in notes and "again at each call" not in notes
+        layer.cell.kernel.assign(-layer.cell.kernel.value)
+        assert not np.array_equal(keras.ops.cast(layer(x), "float32"), before)
+
+
+def loaded_lstm(x, use_bias, policy):
+    """A layer that was made with int8 weights, as for a file."""
+    layer = ours.LSTM(UNITS, use_bias=use_bias, dtype=f"int8_from_{policy}")
+    layer.build(x.shape)
+    layer.cell.kernel.assign(np.full(layer.cell.kernel.shape, 5))
+    return layer
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_time_distributed(policy, rng):
+    """One call of the op runs all slices, without TensorFlow's warning on a loop."""
+    # WHY as many slices as sequences: Keras 3.15 confuses the two numbers if they are not known.
+    x = rng.normal(size=(3, 3, STEPS, SIZE)).astype("float32")
+    inner = made("LSTM", x[0], dtype=policy)
+    # Keras calls the layer for each slice if the number of slices is known.
+    signature = [tf.TensorSpec([None, None, STEPS, SIZE])]
+    function = tf.function(keras.layers.TimeDistributed(inner), signature)
+    with loops.warned() as warnings:
+        found = function(x)
+    assert not warnings
+    want = np.stack([keras.ops.cast(inner(x[:, k]), "float32") for k in range(3)], 1)
+    np.testing.assert_array_equal(keras.ops.cast(found, "float32"), want)
 
 
 # ---- Where the op cannot run ----

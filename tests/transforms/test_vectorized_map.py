@@ -5,7 +5,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import cases, layer_cases, layer_ops, packed_calls, tf_ops
+from support import cases, layer_cases, layer_ops, loops, packed_calls, tf_ops
+from support.quantized_case import WEIGHTS, QuantizedCase
+from support.reference import quantized
 from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
 from tf_rnn_ops.native.tf_internals import pfor
@@ -197,6 +199,68 @@ def test_packed_layer(rng):
 
     assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements))
     assert not has_loop(run, elements)
+
+
+def quantized_case(mode, rng):
+    """A call of QuantizedLayerRNN with T, B, I, H = 5, 4, 3, 6."""
+    columns = 6 * {"lstm": 4, "gru": 3, "gru_reset_before": 3}.get(mode, 1)
+    given = {"bias": rng.normal(size=(2, columns) if mode == "gru" else columns)}
+    for name, rows in (("kernel", 3), ("recurrent_kernel", 6)):
+        given[name], given[f"{name}_scale"] = quantized.quantized_columns(
+            rng.normal(size=(rows, columns))
+        )
+    x, h0, c0 = (rng.normal(size=size) for size in ((5, 4, 3), (4, 6), (4, 6)))
+    return QuantizedCase(mode, x, h0, c0, **given, lengths=np.array([5, 0, 3, 2]))
+
+
+QUANTIZED_STACKS = [
+    ("input",),
+    ("input_h",),
+    ("sequence_lengths",),
+    ("input", "input_h", "input_c", "sequence_lengths"),
+]
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("time_major", [True, False])
+@pytest.mark.parametrize("names", QUANTIZED_STACKS, ids="+".join)
+@pytest.mark.parametrize("mode", ["lstm", "gru", "gru_reset_before", "rnn_tanh"])
+def test_int8_weights(mode, names, time_major, rng):
+    """One call for all iterations gives the bits of single calls, since rows do not depend on each other."""
+    case = quantized_case(mode, rng)
+    packed = case.pack(ops)
+    tensors = {name: tf.constant(array) for name, array in case.tensors(time_major).items()}
+    names = [name for name in names if name != "input_c" or mode == "lstm"]
+    elements = varied(tensors, names, rng)
+
+    def run(element):
+        given = {**tensors, **element}
+        return ops.QuantizedLayerRNN(**given, packed=packed, **case.attrs(time_major))
+
+    with loops.warned() as warnings:
+        assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements), atol=0)
+        assert not has_loop(run, elements)
+    assert not warnings
+
+
+@pytest.mark.parametrize("name", ["bias", "kernel_scale", "recurrent_kernel"])
+def test_int8_weights_of_each_iteration(name, rng):
+    case = quantized_case("lstm", rng)
+    tensors = {name: tf.constant(array) for name, array in case.tensors().items()}
+    each = [tf.reverse(tensors[name], [0]), tensors[name], tf.roll(tensors[name], 1, -1)]
+
+    def run(weight):
+        given = {**tensors, name: weight}
+        weights = {name: given[name] for name in WEIGHTS}
+        packed = ops.PackQuantizedLayerRNN(**weights, rnn_mode="lstm")
+        return ops.QuantizedLayerRNN(**given, packed=packed, **case.attrs())
+
+    elements = tf.stack(each)
+    want = one_by_one(run, elements)
+    with loops.warned() as warnings:
+        assert_same(tf.vectorized_map(run, elements), want, atol=0)
+    assert any("PackQuantizedLayerRNN" in line for line in warnings)
+    assert np.any(want.output[0] != want.output[1]) and np.any(want.output[1] != want.output[2])
 
 
 @pytest.mark.each_value

@@ -12,12 +12,18 @@ the call or the loop if no output of it is read.
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops._op_table import LAYER_WEIGHTS, RANDOM_ATTRS, UPSTREAM, signature
+from tf_rnn_ops._op_table import (
+    LAYER_WEIGHTS,
+    QUANTIZED_WEIGHTS,
+    RANDOM_ATTRS,
+    UPSTREAM,
+    signature,
+)
 from tf_rnn_ops.autodiff.ops import attribute
 from tf_rnn_ops.native.tf_internals.pfor import not_converted, register_converter, result
 
 _LINEAR = signature("LinearRecurrence")
-_WEIGHTS = ("params", "packed", *LAYER_WEIGHTS)
+_WEIGHTS = ("params", "packed", *LAYER_WEIGHTS, *QUANTIZED_WEIGHTS)
 _STATES = ("input_h", "input_c", "output_h", "output_c")
 _MASKS = ("input_mask", "recurrent_mask")
 _OF_CELL_STATE = ("input_c", "output_c", "output_c_backprop", "cell_input")
@@ -188,6 +194,7 @@ _CONVERTERS = {
     "LayerRNN": _forward,
     "LayerRNNBackprop": _backprop,
     "LayerRNNPacked": _forward,
+    "QuantizedLayerRNN": _forward,
     "CudnnRNNV3": _forward,
     "CudnnRNNBackpropV3": _backprop,
     "CudnnRNNV3Packed": _forward,

@@ -7,7 +7,7 @@ _environment.check()
 from tf_rnn_ops.keras import layers  # noqa: E402
 from tf_rnn_ops.keras.layers import *  # noqa: E402, F403
 from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E402
-from tf_rnn_ops.keras.layers import quantize_filters as _quantize_filters  # noqa: E402
+from tf_rnn_ops.keras.layers import quantize_model as _quantize_model  # noqa: E402
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
 from tf_rnn_ops.keras.tools import keras_export as _keras_export  # noqa: E402
 from tf_rnn_ops.keras.tools import pickling as _pickling  # noqa: E402
@@ -22,7 +22,7 @@ from tf_rnn_ops.keras.tools.timing import Timing  # noqa: E402
 _bidirectional.guard()
 _keras_export.guard()
 _pickling.guard()
-_quantize_filters.guard()
+_quantize_model.guard()
 
 __all__ = [
     *layers.__all__,

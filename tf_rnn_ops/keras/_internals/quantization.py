@@ -28,3 +28,17 @@ def count_as_quantized(layer, quantized=True):
     because the layer counts as quantized.
     """
     layer._is_quantized = quantized
+
+
+def autocast(variable, casts):
+    """Sets whether layers with a mixed policy read a variable in their compute dtype.
+
+    Needs that Keras reads the attribute _autocast. Without it they cast the variable at each call, so the
+    weights of a quantized layer are packed at each call.
+
+    Args:
+        variable: A variable of Keras, or None.
+        casts: Whether they cast.
+    """
+    if variable is not None:
+        variable._autocast = casts

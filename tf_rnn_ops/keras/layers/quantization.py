@@ -2,14 +2,18 @@
 
 keras.Model.quantize calls `quantize` of the layers that hold no other layers, so of the cells. `adopt` lets
 the cells of a layer pass the call on to their layer, which quantizes all of its cells.
+
+The class of a cell says which weights it has. A layer chooses the classes by the dtype policies when it is made,
+and again when it is built, because a DTypePolicyMap tells the policy of a cell by its path.
 """
 
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras._internals.quantization import count_as_quantized, unlocked
+from tf_rnn_ops.keras._internals.quantization import autocast, count_as_quantized, unlocked
+from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.quantized_cells import OF_CLASS
-from tf_rnn_ops.keras.path import activations, cells, eligibility
+from tf_rnn_ops.keras.path import activations, cells, eligibility, quantized
 from tf_rnn_ops.keras.path.params import weight_of
 
 _LARGEST = 127
@@ -23,41 +27,68 @@ class Quantize:
         layer: The layer.
     """
 
-    def __init__(self, layer, is_first=True):
-        """Remembers the layer. Only the first cell of a layer passes a call on."""
-        self.layer, self._is_first = layer, is_first
+    def __init__(self, layer, cell=None):
+        """Remembers the layer, and the cell if it is the method of a cell."""
+        self.layer, self._cell = layer, cell
 
     def __call__(self, mode=None, type_check=True, config=None):
         """Quantizes the weights; see keras.layers.Layer."""
-        if self._is_first:
+        # Keras calls the method of each cell. The call of the first cell quantizes all cells.
+        is_first = self._cell is None or self._cell is _op_cells(self.layer)[0]
+        if is_first or _is_ahead(self._cell):
             quantize(self.layer, mode, config)
 
 
 def adopt(layer):
-    """Lets a layer and its cells be quantized. Cells with an int8 policy get int8 weights when they are built.
+    """Lets a layer and its cells be quantized, and gives the cells the weights of their policies.
 
     Args:
         layer: A new layer of this package, or one that became it by a change of its class.
+
+    Raises:
+        ValueError: As of follow_policies.
     """
-    its_cells = [cell for cell in eligibility.cells_of(layer) if cells.op_name(cell) is not None]
     layer.quantize = Quantize(layer)
-    for k, cell in enumerate(its_cells):
-        cell.quantize = Quantize(layer, is_first=k == 0)
-        if cell.quantization_mode is not None and not cells.is_quantized(cell):
-            _set_class(cell, OF_CLASS.get(type(cell), type(cell)))
+    for cell in _op_cells(layer):
+        cell.quantize = Quantize(layer, cell)
+    follow_policies(layer)
+
+
+def follow_policies(layer):
+    """Gives the cells of a layer the classes that their dtype policies ask for.
+
+    A cell whose policy is not known yet gets the class with int8 weights, which decides when it is built.
+
+    Args:
+        layer: A layer of this package.
+
+    Raises:
+        ValueError: A policy asks for weights that the cell does not have, or that of the layer does not fit.
+    """
+    its_cells = _op_cells(layer)
+    _check_policies(layer, its_cells)
+    for cell in its_cells:
+        cls = cells.class_of(cell)
+        if cell.quantization_mode is not None or not policies.is_known(cell):
+            cls = OF_CLASS.get(cls, cls)
+        _set_class(cell, cls)
+        if cell.built:
+            _check_weights(cell)
     for one in (layer, *its_cells):
-        if one.quantization_mode is not None:
+        if one.quantization_mode is not None and policies.is_known(one):
             count_as_quantized(one)
 
 
 def release(layer):
     """Undoes adopt() for a layer that became a layer of Keras."""
+    for cell in _op_cells(layer):
+        _set_class(cell, cells.class_of(cell))
     for one in (layer, *eligibility.cells_of(layer)):
         vars(one).pop("quantize", None)
 
 
 def quantize(layer, mode=None, config=None):
-    """Quantizes the weights of all cells of a layer to int8.
+    """Quantizes the weights of all cells of a layer to int8, and frees the weights in float.
 
     Args:
         layer: A built layer of this package.
@@ -71,27 +102,24 @@ def quantize(layer, mode=None, config=None):
     """
     if isinstance(config, str):
         mode, config = config, None
-    reason = _mode_reason(mode or getattr(config, "mode", None)) or _config_reason(config)
-    if reason is not None:
-        raise NotImplementedError(f"The layer {layer.name!r} cannot be quantized: {reason}.")
-    its_cells = eligibility.cells_of(layer)
-    if not layer.built:
-        raise ValueError(f"The layer {layer.name!r} must be built before quantize() is called.")
-    if layer.quantization_mode is not None and all(map(cells.is_quantized, its_cells)):
-        raise ValueError(
-            f"The layer {layer.name!r} is already quantized: its dtype policy is "
-            f"{layer.dtype_policy.name!r}."
-        )
-    reason = next(filter(None, map(reason_against, its_cells)), None)
-    if reason is not None:
-        raise NotImplementedError(
-            f"The layer {layer.name!r} cannot be quantized to int8: {reason}."
-        )
-    # All of them first: an error leaves the layer as it is.
-    found = [(cell, _arrays(layer, cell)) for cell in its_cells if not cells.is_quantized(cell)]
+    try:
+        _check_quantizable(layer, mode, config)
+        # All of them first: an error leaves the layer as it is.
+        found = [
+            (cell, _arrays(layer, cell))
+            for cell in eligibility.cells_of(layer)
+            if not cells.is_quantized(cell)
+        ]
+    except Exception:
+        _withdraw_policies(layer)
+        raise
     for cell, arrays in found:
-        _replace(cell, OF_CLASS[type(cell)], _int8_policy(cell), arrays)
-    _set_policy(layer, _int8_policy(layer))
+        _renew(cell.kernel)
+        _replace(cell, OF_CLASS[type(cell)], policies.int8_policy(cell), arrays)
+        # The op gets the variable itself, so that its weights are packed once.
+        autocast(cell.bias, False)
+    _set_policy(layer, policies.int8_policy(layer))
+    quantized.free_kept()
 
 
 def dequantize(layer):
@@ -99,9 +127,10 @@ def dequantize(layer):
     for cell in filter(cells.is_quantized, eligibility.cells_of(layer)):
         arrays = {name: np.array(weight_of(cell, name)) for name in _matrices(cell)}
         names = [*arrays, *(f"{name}_scale" for name in arrays)]
-        _replace(cell, cell.float_class, _float_policy(cell), arrays, names)
+        _replace(cell, cell.float_class, policies.float_policy(cell), arrays, names)
+        autocast(cell.bias, True)
     if layer.quantization_mode is not None:
-        _set_policy(layer, _float_policy(layer))
+        _set_policy(layer, policies.float_policy(layer))
 
 
 def reason_against(cell):
@@ -139,6 +168,70 @@ def quantized_array(weight):
     return values.astype(np.int8), scale
 
 
+def _op_cells(layer):
+    """The cells of a layer that run on an op. The methods of other cells are those of their authors."""
+    return [cell for cell in eligibility.cells_of(layer) if cells.op_name(cell) is not None]
+
+
+def _is_ahead(cell):
+    """Whether a cell has an int8 policy, but float weights."""
+    return cell.quantization_mode is not None and not cells.is_quantized(cell)
+
+
+def _check_policies(layer, its_cells):
+    """Raises an error for a policy that is known and not for these weights."""
+    reasons = {id(cell): reason_against(cell) for cell in its_cells if policies.is_known(cell)}
+    if its_cells:
+        policies.check_mode(layer, next(filter(None, reasons.values()), None))
+    for cell in its_cells:
+        policies.check_mode(cell, reasons.get(id(cell)))
+        known = policies.is_known(layer) and policies.is_known(cell)
+        if known and layer.quantization_mode is not None and cell.quantization_mode is None:
+            raise ValueError(
+                f"dtype of the cell {cell.path or cell.name!r} must be a policy with int8, as that of its "
+                f"layer {layer.path or layer.name!r}, but it is {policies.name_of(cell)!r}."
+            )
+
+
+def _check_weights(cell):
+    """Raises an error for a cell that was built with another policy than it has."""
+    has_scales = getattr(cell, "kernel_scale", None) is not None
+    if has_scales != cells.is_quantized(cell):
+        raise ValueError(
+            f"dtype of the cell {cell.name!r} must fit its weights, which are "
+            f"{'int8' if has_scales else 'float'}, but it is {policies.name_of(cell)!r}."
+        )
+
+
+def _check_quantizable(layer, mode, config):
+    """Raises the errors of quantize()."""
+    reason = _mode_reason(mode or getattr(config, "mode", None)) or _config_reason(config)
+    if reason is not None:
+        raise NotImplementedError(f"The layer {layer.name!r} cannot be quantized: {reason}.")
+    its_cells = eligibility.cells_of(layer)
+    if not layer.built:
+        raise ValueError(f"The layer {layer.name!r} must be built before quantize() is called.")
+    if layer.quantization_mode is not None and all(map(cells.is_quantized, its_cells)):
+        raise ValueError(
+            f"The layer {layer.name!r} is already quantized: its dtype policy is "
+            f"{policies.name_of(layer)!r}."
+        )
+    reason = next(filter(None, map(reason_against, its_cells)), None)
+    if reason is not None:
+        raise NotImplementedError(
+            f"The layer {layer.name!r} cannot be quantized to int8: {reason}."
+        )
+
+
+def _withdraw_policies(layer):
+    """Gives float policies to a layer and cells with float weights: Keras sets a policy before it quantizes."""
+    its_cells = _op_cells(layer)
+    for one in (layer, *its_cells):
+        has_float = not any(map(cells.is_quantized, its_cells if one is layer else [one]))
+        if one.quantization_mode is not None and has_float:
+            _set_policy(one, policies.float_policy(one))
+
+
 def _mode_reason(mode):
     if mode == "int8":
         return None
@@ -171,6 +264,14 @@ def _arrays(layer, cell):
     return found
 
 
+def _renew(variable):
+    """Gives a variable a copy of its value, so that no packed weights are kept for it.
+
+    An optimizer or a traced function may still hold the variable when its cell has another one.
+    """
+    variable.assign(keras.ops.convert_to_numpy(variable))
+
+
 def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
     """Gives a cell other matrices, as a cell of another class with another policy has them."""
     shapes = {name: getattr(cell, name).shape for name in _matrices(cell)}
@@ -188,16 +289,6 @@ def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
 def _set_class(cell, cls):
     # WHY not Keras's __setattr__: it tracks values of attributes.
     object.__setattr__(cell, "__class__", cls)
-
-
-def _int8_policy(layer):
-    if layer.quantization_mode is not None:
-        return layer.dtype_policy
-    return keras.dtype_policies.get(f"int8_from_{layer.dtype_policy.name}")
-
-
-def _float_policy(layer):
-    return keras.dtype_policies.get(layer.dtype_policy.get_config()["source_name"])
 
 
 def _set_policy(layer, policy):

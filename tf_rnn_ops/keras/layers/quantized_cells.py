@@ -12,17 +12,18 @@ from tf_rnn_ops.keras.path import cells, params, quantized
 class _QuantizedCell:
     """A cell of float_class whose matrices are int8, with a scale for each column.
 
-    The weight is kernel * kernel_scale. With a dtype policy without quantization it is a cell of
-    float_class.
+    The weight is kernel * kernel_scale. With a dtype policy without int8 it is a cell of float_class.
     """
 
     float_class: type
 
     def add_weight(self, *args, **kwargs):
-        """As in Keras, but the matrices are int8, and each gets scales."""
+        """As in Keras, but the matrices are int8, and each gets scales. The bias is not cast."""
         name = kwargs.get("name")
-        if self.quantization_mode is None or name not in cells.MATRICES:
+        if self.quantization_mode != "int8":
             return super().add_weight(*args, **kwargs)
+        if name not in cells.MATRICES:
+            return super().add_weight(*args, **{**kwargs, "autocast": False})
         options = {"initializer": "zeros", "dtype": "int8", "regularizer": None, "constraint": None}
         matrix = super().add_weight(*args, **{**kwargs, **options, "trainable": False})
         scale = super().add_weight(
@@ -66,7 +67,7 @@ class _Dequantized:
 
     def __init__(self, cell):
         self._cell = cell
-        for name in cells.MATRICES:
+        for name in (*cells.MATRICES, "bias"):
             if hasattr(cell, name):
                 setattr(self, name, params.weight_of(cell, name))
 

@@ -1,21 +1,31 @@
 """The computation of the stacks."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops.keras._internals.layers import untrack
-from tf_rnn_ops.keras.layers import stack_weights
+from tf_rnn_ops.keras.layers import policies, stack_weights
 from tf_rnn_ops.keras.layers.stack_options import StackOptions
 from tf_rnn_ops.keras.path import eligibility, masks
 from tf_rnn_ops.keras.path.fused import can_keep_packed
 from tf_rnn_ops.native.tf_internals import tracing
 
 
+_NO_INT8 = "stacks have float weights"
+
+
 class CudnnStack(StackOptions):
     """The base of the four stacks."""
 
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(units, **kwargs)
+        policies.check_mode(self, _NO_INT8)
+
     def build(self, input_shape):
+        policies.check_mode(self, _NO_INT8)  # with a DTypePolicyMap only now known
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "The input must have three dimensions, the last of a known size, but its shape is "
@@ -347,8 +357,9 @@ class CudnnStack(StackOptions):
 
     def quantize(self, mode=None, type_check=True, config=None):
         """Raises NotImplementedError, which Keras shows as a warning; see keras.layers.Layer."""
+        policies.withdraw(self)
         raise NotImplementedError(
-            f"The stack {self.name!r} cannot be quantized: stacks have float weights. "
+            f"The stack {self.name!r} cannot be quantized: {_NO_INT8}. "
             "tf_rnn_ops.keras.convert(model, quantize='int8') makes layers with int8 weights of it."
         )
 

@@ -61,7 +61,7 @@ def class_of(cell):
 
 def is_quantized(cell):
     """Whether a cell has int8 weights."""
-    return class_of(cell) is not type(cell) and cell.quantization_mode is not None
+    return class_of(cell) is not type(cell) and cell.quantization_mode == "int8"
 
 
 def op_name(cell):
@@ -174,11 +174,12 @@ def quantized_arguments(cell):
     """The arguments of QuantizedLayerRNN that come from a cell with int8 weights.
 
     Returns:
-        Two dicts: the arguments that PackQuantizedLayerRNN also has, and the other arguments.
+        Two dicts: the arguments that PackQuantizedLayerRNN also has, and the other arguments. The bias has the
+        type of its variable; without a bias it is empty, of the compute dtype.
     """
     # ProjectedLSTMCell is the only other cell with int8 weights.
     mode = rnn_mode(cell) if class_of(cell) in _STOCK_MODES else "lstm"
-    bias = as_tensor(cell.bias, cell.compute_dtype)
+    bias = as_tensor(cell.bias, cell.variable_dtype)
     # WHY an empty tensor rather than None: the op for packing has no other input of this type.
     given = {"rnn_mode": mode, "bias": tf.zeros([0], cell.compute_dtype) if bias is None else bias}
     for name in MATRICES:

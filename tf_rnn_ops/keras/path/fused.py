@@ -84,11 +84,9 @@ def can_keep_packed(layer):
     """Whether the packed weights of a layer or cell can be kept between calls.
 
     They can if the op gets the value of the variables. A cast makes a new tensor at each call. The
-    matrices of a quantized cell are not cast, only its bias is.
+    weights of a quantized cell are not cast.
     """
-    if cells.is_quantized(layer) and layer.bias is None:
-        return True
-    return layer.variable_dtype == layer.compute_dtype
+    return cells.is_quantized(layer) or layer.variable_dtype == layer.compute_dtype
 
 
 def of_every_row(states, sequences):
@@ -153,8 +151,8 @@ def _layer(cell, sequences, states, steps, masks, is_training):
         "time_major": False,
     }
     if not is_training and cells.is_quantized(cell):
-        result = quantized.run(inputs, *cells.quantized_arguments(cell), keep=can_keep_packed(cell))
-        return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
+        output, *new = quantized.run(inputs, *cells.quantized_arguments(cell))
+        return output, new if has_c else new[:1]
     weights, others = cells.layer_arguments(cell, is_training)
     if not is_training and can_keep_packed(cell):
         assert not masks, "masks exist only in training"

@@ -1,25 +1,48 @@
 """Runs inference with int8 weights, on the op or on TensorFlow's ordinary ops with the same results."""
 
+import tensorflow as tf
+
 from tf_rnn_ops import plain, raw_ops
+from tf_rnn_ops.native import heap, loader
 
 
-def run(inputs, weights, others, keep=False):
+def run(inputs, weights, others):
     """Runs a layer on the op.
+
+    Packed weights are kept between calls if the bias is the value of its variable. So the op runs in the type
+    of the bias.
 
     Args:
         inputs: The arguments of QuantizedLayerRNN that come from a call.
         weights: The first result of cells.quantized_arguments.
         others: The second result.
-        keep: Whether the packed weights can be kept between calls.
 
     Returns:
-        A tuple with output, output_h and output_c.
+        A list with output, output_h and output_c, of the type of the input.
     """
-    packed = raw_ops.PackQuantizedLayerRNN(**weights, keep=keep)
-    return raw_ops.QuantizedLayerRNN(**inputs, **weights, **others, packed=packed)
+    packed = raw_ops.PackQuantizedLayerRNN(**weights, keep=True)
+    dtype, of_call = weights["bias"].dtype, inputs["input"].dtype
+    tensors = {name: _cast(inputs[name], dtype) for name in ("input", "input_h", "input_c")}
+    result = raw_ops.QuantizedLayerRNN(**{**inputs, **tensors}, **weights, **others, packed=packed)
+    return [_cast(tensor, of_call) for tensor in result]
+
+
+def _cast(tensor, dtype):
+    # WHY not tf.cast: an eager call takes twice as long.
+    return tensor if tensor.dtype == dtype else tf.raw_ops.Cast(x=tensor, DstT=dtype)
 
 
 def run_plain(inputs, weights, others):
     """As run(), on ordinary ops."""
     bias = weights["bias"] if weights["bias"].shape[0] else None
     return plain.quantized_layer_rnn(**{**inputs, **weights, **others, "bias": bias})
+
+
+def free_kept():
+    """Frees the kept packed weights of values that no variable has, and returns freed memory to the system."""
+    if loader.unavailable() is None:
+        # Packing drops them; see docs/design/packed-weights.md.
+        with tf.init_scope():
+            one = tf.zeros([1, 1])
+            raw_ops.PackLayerRNN(kernel=one, recurrent_kernel=one, rnn_mode="rnn_tanh", keep=True)
+    heap.trim()

@@ -2,6 +2,7 @@
 
 import keras
 
+from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 
 # Only these classes: a subclass of CudnnStack may compute anything.
@@ -70,7 +71,7 @@ def level(stack, k, with_states, in_two, prefix):
     arguments = {
         **arguments,
         **{name: _fresh(getattr(stack, name)) for name in _SAME_ARGUMENTS},
-        "dtype": stack.dtype_policy,
+        "dtype": policies.policy_of(stack),
         **({"unit_forget_bias": stack.unit_forget_bias} if stack.rnn_mode == "lstm" else {}),
         "return_sequences": sequences,
         "return_state": with_states,
@@ -109,4 +110,4 @@ def dropout(stack, k, prefix):
     """Makes the Dropout layer behind layer k of a stack."""
     seed = stack.seed + k if isinstance(stack.seed, int) else None
     name = f"{prefix}_dropout_{k}"
-    return keras.layers.Dropout(stack.dropout, seed=seed, dtype=stack.dtype_policy, name=name)
+    return keras.layers.Dropout(stack.dropout, seed=seed, dtype=policies.policy_of(stack), name=name)

@@ -4,6 +4,7 @@ import collections
 
 import keras
 
+from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.path.activations import name_of as activation_name
 from tf_rnn_ops.keras.tools import jit_flag
@@ -20,7 +21,7 @@ _CLASSES = {cls.rnn_mode: cls for cls in STACKS}
 # Arguments that are equal for all layers of a chain, and become arguments of the stack.
 _COMMON = (
     *("units", "use_bias", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
-    *("kernel_constraint", "recurrent_constraint", "dtype_policy", "trainable"),
+    *("kernel_constraint", "recurrent_constraint", "trainable"),
 )
 _FIRST = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
 # {argument that stacks lack: its value without effect}.
@@ -64,9 +65,9 @@ def _reason_against_two(layer, forward, backward):
         return "has an activity_regularizer"
     if _rnn_mode(forward) != _rnn_mode(backward) or _common(forward) != _common(backward):
         return "has a backward layer with other arguments"
-    policies = [one.dtype_policy.name for one in (layer, forward)]
-    if policies[0] != policies[1]:
-        return f"has the dtype policy {policies[0]!r} around layers of {policies[1]!r}"
+    names = [policies.name_of(one) for one in (layer, forward)]
+    if names[0] != names[1]:
+        return f"has the dtype policy {names[0]!r} around layers of {names[1]!r}"
     return None
 
 
@@ -100,7 +101,7 @@ class Chain:
         first = _forward(layers[0])
         # WHY attributes, not a config: regularizers and functions of users may have no config.
         options = {name: getattr(first, name) for name in (*_COMMON, *_FIRST)}
-        options["dtype"] = options.pop("dtype_policy")
+        options["dtype"] = policies.policy_of(first)
         if _rnn_mode(first) == "lstm":
             options["unit_forget_bias"] = first.unit_forget_bias
         seed = dropouts[0].seed if dropouts else None
@@ -186,7 +187,8 @@ def _is_trained(layer):
 
 
 def _common(layer):
-    return [_comparable(getattr(layer, name)) for name in _COMMON]
+    values = [getattr(layer, name) for name in _COMMON]
+    return list(map(_comparable, [*values, policies.policy_of(layer)]))
 
 
 def _comparable(value):

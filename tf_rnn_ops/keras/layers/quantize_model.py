@@ -1,0 +1,63 @@
+"""Extends keras.Model.quantize for the layers of this package.
+
+Its filters see a layer where Keras shows them the cell, and the float weights are freed at once.
+"""
+
+import functools
+import gc
+import inspect
+import re
+
+import keras
+
+from tf_rnn_ops.keras.layers.quantization import Quantize
+from tf_rnn_ops.keras.path import quantized
+from tf_rnn_ops.params.keras_internals import flatten_layers
+
+_FUNCTIONS = ("train_function", "test_function", "predict_function")
+
+
+def guard() -> None:
+    """Makes Model.quantize decide about a cell by the name of its layer, and free the float weights."""
+    original = keras.Model.quantize
+    if not hasattr(original, "__wrapped__"):
+        keras.Model.quantize = _extended(original)
+
+
+def _extended(original):
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def quantize(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        filters = given.arguments.get("filters")
+        if callable(filters) or isinstance(filters, (str, list, tuple)):
+            given.arguments["filters"] = lambda layer: _accepts(filters, layer)
+        result = original(*given.args, **given.kwargs)
+        _free(args[0])
+        return result
+
+    return quantize
+
+
+def _accepts(filters, layer):
+    hook = vars(layer).get("quantize")
+    layer = hook.layer if isinstance(hook, Quantize) else layer
+    if callable(filters):
+        return filters(layer)
+    patterns = [filters] if isinstance(filters, str) else filters
+    return any(re.search(pattern, layer.name) for pattern in patterns)
+
+
+def _free(model):
+    """Frees float weights that functions of the model, or of models in it, still read."""
+    layers = flatten_layers(model)
+    if not any(isinstance(vars(layer).get("quantize"), Quantize) for layer in layers):
+        return
+    for inner in layers:
+        for name in _FUNCTIONS if isinstance(inner, keras.Model) else ():
+            # WHY: TensorFlow tracks the function until the attribute is deleted.
+            delattr(inner, name)
+            setattr(inner, name, None)
+    gc.collect()  # functions are in cycles of references
+    quantized.free_kept()
