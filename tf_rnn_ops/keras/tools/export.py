@@ -187,20 +187,23 @@ def export(
     format = formats.of(target, format)
     how = formats.options(format, opset)
     module = formats.writer(format)
-    signature = signatures.of(model, input_signature, batch_size, time)
+    # The number of steps of a stream is not that of its other inputs.
+    fixed = None if streaming else time
+    signature = signatures.of(model, input_signature, batch_size, fixed)
     notes = signatures.changed_names(model, input_signature, signature)
     if input_signature is None and signatures.has_open_batch(signature):
         notes += signatures.opened_batch(model)
     if isinstance(verify, (str, os.PathLike)):
         verify = signatures.batch_of_file(verify, signature)
     if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
-        signature = signatures.of(model, None, 1, time)
+        signature = signatures.of(model, None, 1, fixed)
         notes.append("The batch size of the file is 1; batch_size gives another.")
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
         outputs = Outputs(model, format)
+        make_stream = functools.partial(_stream, time=time) if streaming else None
         looping, stream, became_float = _save(
-            model, saved, signature, streaming, format in _FORMATS_OF_FLOATS, outputs
+            model, saved, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs
         )
         if looping and not loops:
             first = looping[0]
@@ -247,7 +250,7 @@ def _is_a(kind, value):
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _save(model, folder, signature, streaming, in_float, outputs):
+def _save(model, folder, signature, make_stream, in_float, outputs):
     """Writes the SavedModel from which the other formats are made.
 
     Returns:
@@ -256,7 +259,7 @@ def _save(model, folder, signature, streaming, in_float, outputs):
     """
     with _on_ops(model) as ours:
         names = _dequantize(ours) if in_float and ours is not model else []
-        stream = _stream(ours, signature) if streaming else None
+        stream = make_stream(ours, signature) if make_stream else None
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
         )
@@ -278,9 +281,9 @@ def _save(model, folder, signature, streaming, in_float, outputs):
     return looping, stream, names
 
 
-def _stream(model, signature):
+def _stream(model, signature, time):
     try:
-        return Stream(model, signature)
+        return Stream(model, signature, time)
     except ValueError as error:  # Keras and TensorFlow add lines to what is raised in a layer
         raise ValueError(one_line(error)) from error
 

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.keras.tools import agreement, feeds
+from tf_rnn_ops.keras.tools import agreement, feeds, time_axes
 from tf_rnn_ops.keras.tools.agreement import Limits
 from tf_rnn_ops.keras.tools.errors import one_line
 from tf_rnn_ops.keras.tools.streaming import Stream
@@ -46,7 +46,8 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     streams = isinstance(called, Stream)
     feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
     limits = _limits(model, in_int8)
-    reference = tf.function(model.__call__, autograph=False)
+    function = time_axes.run(model) if streams else model.__call__
+    reference = tf.function(function, autograph=False)
     found, note = [], ""
     with _states_kept(model) as states:
         try:
@@ -73,7 +74,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
                 # TensorFlow's optimizer may have changed the order of sums in the graph.
                 states.set(before)
                 with contextlib.suppress(Exception):  # a model may run in graphs only
-                    want = outputs.results(model(*arguments, training=False))
+                    want = outputs.results(function(*arguments, training=False))
                     eager = agreement.worst(got, want, limits, tolerance)
                     one = min(one, eager, key=lambda one: one.excess)
             if not one.agrees:
