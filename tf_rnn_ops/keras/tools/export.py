@@ -133,11 +133,15 @@ def export(
         batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
             except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
             stateful model has one B.
-        time: T of the file, for each input with an open number of steps. None keeps it open.
+        time: T of the file, for each input with an open number of steps; with streaming for each input with the
+            steps of the stream. None keeps it open.
         streaming: Whether the file processes one or more steps in each call. The states of the recurrent
             layers are then inputs, named LAYER_h and LAYER_c, or as in the model, and outputs of the same
-            names with '_next'. A stream begins with zeros. Each call gets the states that the previous
-            call returned. A call has `time` steps, or those of the signature; one if these are open.
+            names with '_next'. So are the previous (kernel_size - 1) * dilation_rate inputs of each Conv1D
+            with padding='causal', named LAYER_x. A stream begins with zeros. Each call gets the states that
+            the previous call returned. A call has `time` steps, or those of the signature; one if these are
+            open. Inputs that do not reach the time of such a layer, such as a memory for attention, are
+            given whole to each call.
         quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
             values. In ONNX and LiteRT int8 weights of recurrent layers become floats, and the report says
             so.

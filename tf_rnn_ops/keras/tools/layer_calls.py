@@ -9,7 +9,7 @@ import keras
 
 
 class _Thread(threading.local):
-    """What a thread runs instead of the calls of layers."""
+    """The function that a thread runs instead of the calls of layers."""
 
     instead: Callable | None = None
 

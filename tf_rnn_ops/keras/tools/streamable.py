@@ -18,7 +18,11 @@ _OF_LISTS = _classes("Attention", "AdditiveAttention")
 _OF_QUERIES = _classes("MultiHeadAttention", "GroupedQueryAttention")
 _WINDOWS = _classes(
     *(f"{kind}{rank}D" for rank in (1, 2, 3) for kind in ("Conv", "MaxPooling", "AveragePooling")),
-    *(f"{kind}{rank}D" for rank in (1, 2, 3) for kind in ("AdaptiveMaxPooling", "AdaptiveAveragePooling")),
+    *(
+        f"{kind}{rank}D"
+        for rank in (1, 2, 3)
+        for kind in ("AdaptiveMaxPooling", "AdaptiveAveragePooling")
+    ),
     *(f"Conv{rank}DTranspose" for rank in (1, 2, 3)),
     *(f"{kind}Conv{rank}D" for rank in (1, 2) for kind in ("Separable", "Depthwise")),
 )
@@ -115,7 +119,9 @@ def _axes(call):
     if not type(call.layer).__module__.startswith("keras.") or not all(map(_is_int, axes)):
         return [set() for _ in shapes]
     if isinstance(call.layer, keras.layers.Dot):  # an axis for each of the two tensors
-        return [{axis % len(shape)} for axis, shape in zip(axes * 2 if len(axes) == 1 else axes, shapes)]
+        return [
+            {axis % len(shape)} for axis, shape in zip(axes * 2 if len(axes) == 1 else axes, shapes)
+        ]
     return [{axis % len(shape) for axis in axes if shape} for shape in shapes]
 
 

@@ -15,6 +15,10 @@ from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.tools import layer_calls, pairs
 from tf_rnn_ops.keras.tools.errors import one_line
 
+# The numbers of calls whose steps replace an open number of steps. WHY not 1: a sequence of one step would fit any
+# other one. The larger numbers are for layers with windows.
+_FACTORS = (2, 24, 600)
+
 
 class Call(NamedTuple):
     """A call of a layer.
@@ -90,24 +94,26 @@ def find(model: keras.Model, signature: list, time: int | None = None) -> TimeAx
     probe = _Probe(model, signature, time)
     found, failed = [], []
     for name in probe.lengths:
-        calls = probe.grown([name])
-        found.append(({name}, calls)) if calls else failed.append(name)
+        if calls := probe.grown([name]):
+            found.append(([name], calls))
+        else:
+            failed.append(name)
     for names in _together(signature, failed):
         if calls := probe.grown(names):
-            found.append((set(names), calls))
+            found.append((names, calls))
             failed = [name for name in failed if name not in names]
-    found = [(names, calls) for names, calls in found if any(map(reads_time, calls))]
-    longer = set().union(*(names for names, _ in found))
+    found = [one for one in found if any(map(reads_time, one[1]))]
+    longer = {name for names, _ in found for name in names}
     sequences = longer
     if not found:
-        found = [({name}, probe.of_size(probe.lengths[name])) for name in failed]
-        found = [(names, calls) for names, calls in found if any(map(reads_time, calls))]
-        sequences = set().union(*(names for names, _ in found))
+        found = [([name], probe.of_size(probe.lengths[name])) for name in failed]
+        found = [one for one in found if any(map(reads_time, one[1]))]
+        sequences = {name for names, _ in found for name in names}
     return TimeAxes(_joined(probe.calls, [calls for _, calls in found]), sequences, longer)
 
 
 def _together(signature, failed):
-    """Lists of inputs that may have one length, of those that cannot be longer alone."""
+    """Lists of those inputs of one length that cannot be longer without the others."""
     groups = collections.defaultdict(list)
     for spec in keras.tree.flatten(signature):
         if spec.name in failed:
@@ -137,20 +143,23 @@ class _Probe:
 
     def __init__(self, model, signature, time):
         self._model, self._signature = model, signature
-        specs = [spec for spec in keras.tree.flatten(signature) if (spec.shape.rank or 0) > 1]
-        known = {spec.shape[1] for spec in specs}
-        time = time or 1
-        # WHY 2 and more: a sequence of one step would fit any other one.
-        size = next(time * k for k in range(2, len(known) + 3) if time * k not in known)
-        self.lengths = {spec.name: spec.shape[1] or size for spec in specs}
-        batches = [spec.shape[0] for spec in keras.tree.flatten(signature) if spec.shape.rank]
-        self._batch_size = next(filter(None, batches), 2)
-        try:
-            self.calls = self._traced(self.lengths)
-        except Exception as error:  # the layers of a model raise errors of any kind
-            raise ValueError(
-                f"The model cannot be called with the inputs {signature}: {one_line(error)}"
-            ) from error
+        specs = [spec for spec in keras.tree.flatten(signature) if spec.shape.rank]
+        self._batch_size = next((spec.shape[0] for spec in specs if spec.shape[0]), 2)
+        second = {spec.name: spec.shape[1] for spec in specs if spec.shape.rank > 1}
+        for factor in _FACTORS:
+            # WHY another size than the known ones: it tells which dimensions are the steps.
+            sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
+            size = next(size for size in sizes if size not in second.values())
+            self.lengths = {name: known or size for name, known in second.items()}
+            try:
+                self.calls = self._traced(self.lengths)
+            except Exception as error:  # the layers of a model raise errors of any kind
+                reason = error
+            else:
+                return
+        raise ValueError(
+            f"The model cannot be called with the inputs {signature}: {one_line(reason)}"
+        ) from reason
 
     def grown(self, names):
         """The calls with the dimensions that grow with some inputs; None if these cannot be longer."""
@@ -161,7 +170,8 @@ class _Probe:
             return None
         numbers = _numbered(calls)
         return [
-            self._marked(call, numbers.get(key, call)) for key, call in _numbered(self.calls).items()
+            self._marked(call, numbers.get(key, call))
+            for key, call in _numbered(self.calls).items()
         ]
 
     def of_size(self, length):
@@ -177,7 +187,10 @@ class _Probe:
 
     def _marked(self, call, longer):
         growing = {
-            name: [set(map(int, _changed(*both))) for both in zip(shapes, longer.shapes.get(name, shapes))]
+            name: [
+                set(map(int, _changed(*both)))
+                for both in zip(shapes, longer.shapes.get(name, shapes))
+            ]
             for name, shapes in call.shapes.items()
         }
         return call._replace(growing=growing)
@@ -228,7 +241,9 @@ def _call(layer, args, kwargs):
 
 
 def _has_shape(value):
-    return isinstance(getattr(value, "shape", None), tf.TensorShape) and value.shape.rank is not None
+    return (
+        isinstance(getattr(value, "shape", None), tf.TensorShape) and value.shape.rank is not None
+    )
 
 
 def _of_known_size(spec, batch_size, lengths):

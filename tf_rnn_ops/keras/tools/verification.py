@@ -89,7 +89,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     one = max(found, key=lambda one: one.excess)
     notes = [note]
     if streams and not called.sequences:
-        notes.append("The number of steps is known, so no state was passed from call to call.")
+        notes.append("The model has one number of steps, so no state was passed from call to call.")
     if one.difference and one.tolerance >= one.largest:
         notes.append(
             f"The tolerance is larger than all numbers of {one.output!r}: give a smaller one."
