@@ -200,6 +200,11 @@ def time_first(x):
     return rnn.CudnnGRU(UNITS, time_major=True, name="culprit")(x)
 
 
+def with_lengths(x):
+    lengths = keras.ops.sum(keras.ops.ones_like(x[:, :, 0], dtype="int32"), 1)
+    return rnn.CudnnGRU(UNITS, name="culprit")(x, sequence_lengths=lengths)
+
+
 def before_a_gru(layer):
     """A layer whose output a GRU reads."""
     return lambda x: keras.layers.GRU(UNITS)(layer(x))
@@ -221,6 +226,7 @@ REFUSED = {
         "MaxPooling1D combines steps",
     ),
     "attention": (attention, "MultiHeadAttention combines steps"),
+    "lengths": (with_lengths, "gets sequence_lengths, but every step of a stream counts"),
     "backwards": (backwards, "reads its input backwards, from the last step"),
     "both": (both, "also reads its input backwards, from the last step"),
     "both_of_a_stack": (both_of_a_stack, "also reads its input backwards, from the last step"),
@@ -321,6 +327,37 @@ def test_a_number_of_steps_that_the_model_needs(tmp_path):
     assert report.note == (
         "The model has one number of steps, so no state was passed from call to call."
     )
+
+
+def test_layers_that_need_one_number_of_steps(tmp_path):
+    x = keras.Input((None, SIZE))
+    y = keras.layers.LayerNormalization(axis=[1, 2], name="culprit")(
+        keras.layers.Reshape((4, SIZE))(x)
+    )
+    model = keras.Model(x, keras.layers.GRU(UNITS)(y))
+    with pytest.raises(ValueError, match="'culprit' cannot stream, because LayerNormalization"):
+        rnn.export(model, tmp_path / "m", streaming=True, time=4, verify=False, print_fn=None)
+
+
+def test_another_number_of_steps_and_batch_size_than_in_training(tmp_path):
+    x = keras.Input(batch_shape=(3, 5, SIZE), name="x")
+    layer = keras.layers.LSTM(UNITS, stateful=True, return_sequences=True)
+    model = drawn(keras.Model(x, layer(x)))
+    states = [state.assign(np.ones(state.shape)) for state in layer.states]
+    signature = [keras.InputSpec(shape=(1, 2, SIZE), dtype="float32", name="x")]
+    path = str(tmp_path / "m")
+    options = {"input_signature": signature, "streaming": True, "print_fn": None}
+    assert 0 < rnn.export(model, path, **options).difference < 1e-6
+    names = names_of_inputs(model, "tf_saved_model", path)
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in names.items() if name != "x"}
+    sequence = np.random.default_rng(1).standard_normal((1, TIME, SIZE)).astype(np.float32)
+    results = run(formats.writer("tf_saved_model").load(path), zeros, sequence, 2)
+    same = keras.layers.LSTM.from_config({**layer.get_config(), "stateful": False})
+    same.build((1, TIME, SIZE))
+    same.set_weights(layer.get_weights())
+    got = np.concatenate([result["output_0"] for result in results], 1)
+    np.testing.assert_allclose(got, same(sequence), rtol=0, atol=1e-6)
+    assert all(np.all(np.asarray(state) == 1) for state in states)
 
 
 def test_a_cell_that_begins_with_other_states(tmp_path):

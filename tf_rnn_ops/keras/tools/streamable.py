@@ -26,6 +26,8 @@ _WINDOWS = _classes(
     *(f"Conv{rank}DTranspose" for rank in (1, 2, 3)),
     *(f"{kind}Conv{rank}D" for rank in (1, 2) for kind in ("Separable", "Depthwise")),
 )
+# The layers of causal convolutions that are made by hand.
+_NOT_CAUSAL = _classes("Conv1D", "ZeroPadding1D")
 # Those that combine all of their dimensions, but not the sequences of a batch.
 _ALL = _classes(
     "Flatten",
@@ -50,7 +52,7 @@ def reason_against(call: Call) -> str:
         return ""
     name = _keras_name(layer)
     reason = f"{name} combines steps, of which the file sees only those of one call"
-    if isinstance(layer, keras.layers.Conv1D):
+    if isinstance(layer, _NOT_CAUSAL):
         reason += "; a Conv1D with padding='causal' can"
     return reason
 
@@ -58,6 +60,8 @@ def reason_against(call: Call) -> str:
 def _of_recurrent(call):
     if not reads_time(call):
         return ""
+    if call.shapes.get("sequence_lengths"):
+        return "it gets sequence_lengths, but every step of a stream counts"
     if call.layer.go_backwards:
         return _BACKWARDS
     both = isinstance(call.layer, CudnnStack) and call.layer.direction == "bidirectional"

@@ -91,7 +91,7 @@ class Stream:
         given = keras.tree.flatten(own)
         calls = _Calls(given, states, self._layers)
         with layer_calls.replaced(calls.run):
-            results = named(self._model(*own, training=False))
+            results = named(time_axes.of_any_length(self._model)(*own, training=False))
         self.states = dict.fromkeys(calls.new)
         next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
         if names := sorted((results.keys() | set(self._inputs)) & next_states.keys()):

@@ -16,8 +16,8 @@ from tf_rnn_ops.keras.tools import layer_calls, pairs
 from tf_rnn_ops.keras.tools.errors import one_line
 
 # The numbers of calls whose steps replace an open number of steps. WHY not 1: a sequence of one step would fit any
-# other one. The larger numbers are for layers with windows.
-_FACTORS = (2, 24, 600)
+# other one. The larger numbers are for layers with windows, and 1 is for models of one length.
+_FACTORS = (2, 24, 600, 1)
 
 
 class Call(NamedTuple):
@@ -56,10 +56,36 @@ class TimeAxes(NamedTuple):
     longer: set[str]
 
 
-def run(model: keras.Model):
-    """The function that calls a model with any number of steps."""
-    # WHY: a functional model compares shapes with those of its Input layers, but not in `call`.
-    return model.call if pairs.is_graph(model) else model.__call__
+def of_any_length(model: keras.Model):
+    """The function that calls a model, with another number of steps than its Input layers have too."""
+    if not pairs.is_graph(model):
+        return model.__call__
+
+    def call(*args, **kwargs):
+        # WHY: a functional model compares shapes with those of its Input layers, but not in `call`.
+        with tf.name_scope(model.name):
+            return model.call(*args, **kwargs)
+
+    return call
+
+
+def without_states(model: keras.Model):
+    """The same, where a stateful layer begins with zeros and keeps no states."""
+
+    def instead(original, layer, *args, **kwargs):
+        return original(stateless(layer), *args, **kwargs)
+
+    def call(*args, **kwargs):
+        with layer_calls.replaced(instead):
+            return of_any_length(model)(*args, **kwargs)
+
+    return call
+
+
+def stateless(layer: keras.layers.Layer) -> keras.layers.Layer:
+    """A layer that begins each call with zeros, and keeps no states."""
+    keeps = is_recurrent(layer) and layer.stateful
+    return layer_calls.variant(layer, stateful=False) if keeps else layer
 
 
 def is_recurrent(layer: keras.layers.Layer) -> bool:
@@ -146,6 +172,7 @@ class _Probe:
         specs = [spec for spec in keras.tree.flatten(signature) if spec.shape.rank]
         self._batch_size = next((spec.shape[0] for spec in specs if spec.shape[0]), 2)
         second = {spec.name: spec.shape[1] for spec in specs if spec.shape.rank > 1}
+        reason = None
         for factor in _FACTORS:
             # WHY another size than the known ones: it tells which dimensions are the steps.
             sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
@@ -154,7 +181,7 @@ class _Probe:
             try:
                 self.calls = self._traced(self.lengths)
             except Exception as error:  # the layers of a model raise errors of any kind
-                reason = error
+                reason = reason or error
             else:
                 return
         raise ValueError(
@@ -200,11 +227,11 @@ class _Probe:
 
         def record(original, layer, *args, **kwargs):
             calls.append(_call(layer, args, kwargs))
-            return original(layer, *args, **kwargs)
+            return original(stateless(layer), *args, **kwargs)
 
         def function(*arguments):
             with layer_calls.replaced(record):
-                return run(self._model)(*arguments, training=False)
+                return of_any_length(self._model)(*arguments, training=False)
 
         specs = keras.tree.map_structure(
             lambda spec: _of_known_size(spec, self._batch_size, lengths), self._signature

@@ -46,7 +46,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     streams = isinstance(called, Stream)
     feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
     limits = _limits(model, in_int8)
-    function = time_axes.run(model) if streams else model.__call__
+    function = time_axes.without_states(model) if streams else model.__call__
     reference = tf.function(function, autograph=False)
     found, note = [], ""
     with _states_kept(model) as states:
@@ -55,8 +55,6 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
         except Exception as error:  # the runtimes raise errors of any kind
             raise ValueError(f"The file cannot be loaded: {one_line(error)}") from error
         for k, arguments in enumerate(feed.calls):
-            if streams:
-                states.set_zeros()
             before = states.values()
             try:
                 want = outputs.results(reference(*arguments))
@@ -129,9 +127,6 @@ class _States:
     def set(self, values):
         for state, value in zip(self._variables, values, strict=True):
             state.assign(value)
-
-    def set_zeros(self):
-        self.set([np.zeros(state.shape) for state in self._variables])
 
 
 @contextlib.contextmanager
