@@ -20,7 +20,7 @@ from tf_rnn_ops.keras.layers.drop_in import OneOp
 from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.keras.tools import signatures, verification
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
-from tf_rnn_ops.keras.tools.convert import convert
+from tf_rnn_ops.keras.tools.convert import convert_silently
 from tf_rnn_ops.keras.tools.errors import one_line
 from tf_rnn_ops.keras.tools.explain import KERAS, explain
 from tf_rnn_ops.keras.tools.outputs import Outputs
@@ -306,7 +306,7 @@ def _dequantize(model):
 def _on_ops(model):
     """The model on the layers of this package, or under accelerate() if it cannot be copied."""
     try:
-        ours, path = convert(model), contextlib.nullcontext()
+        ours, path = convert_silently(model), contextlib.nullcontext()
     except ValueError:
         ours, path = model, Acceleration()
     with path:
