@@ -1,8 +1,11 @@
 """Models that are called step by step: the results of the whole sequence at once, and what cannot stream."""
 
+import threading
+
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
@@ -99,8 +102,6 @@ def names_of_inputs(model, format, path):
     """The shapes of the inputs of a file by name, of a batch of 2."""
     del model
     if format == "tf_saved_model":
-        import tensorflow as tf
-
         function = tf.saved_model.load(path).signatures["serving_default"]
         found = {n: s.shape.as_list() for n, s in function.structured_input_signature[1].items()}
     elif format == "onnx":
@@ -199,6 +200,11 @@ def time_first(x):
     return rnn.CudnnGRU(UNITS, time_major=True, name="culprit")(x)
 
 
+def with_lengths(x):
+    lengths = keras.ops.sum(keras.ops.ones_like(x[:, :, 0], dtype="int32"), 1)
+    return rnn.CudnnGRU(UNITS, name="culprit")(x, sequence_lengths=lengths)
+
+
 def before_a_gru(layer):
     """A layer whose output a GRU reads."""
     return lambda x: keras.layers.GRU(UNITS)(layer(x))
@@ -209,17 +215,10 @@ def attention(x):
     return keras.layers.GRU(UNITS)(x)
 
 
-def a_network_of_windows(x):
-    x = keras.layers.Reshape((-1, 1, SIZE))(x)
-    inner = keras.layers.LSTM(UNITS)
-    x = keras.layers.TimeDistributed(inner, name="culprit")(x)
-    return keras.layers.GRU(UNITS)(x)
-
-
 REFUSED = {
     "time_first": (time_first, "its time comes before the batch"),
-    "causal": (
-        before_a_gru(keras.layers.Conv1D(UNITS, 3, padding="causal", name="culprit")),
+    "same": (
+        before_a_gru(keras.layers.Conv1D(UNITS, 3, padding="same", name="culprit")),
         "Conv1D combines steps, of which the file sees only those of one call",
     ),
     "pooling": (
@@ -227,7 +226,7 @@ REFUSED = {
         "MaxPooling1D combines steps",
     ),
     "attention": (attention, "MultiHeadAttention combines steps"),
-    "a_network_of_windows": (a_network_of_windows, "'lstm.*' in it begins with zeros at each step"),
+    "lengths": (with_lengths, "gets sequence_lengths, but every step of a stream counts"),
     "backwards": (backwards, "reads its input backwards, from the last step"),
     "both": (both, "also reads its input backwards, from the last step"),
     "both_of_a_stack": (both_of_a_stack, "also reads its input backwards, from the last step"),
@@ -304,10 +303,128 @@ def test_windows_over_frequencies_stream(tmp_path):
     assert not report.note and 0 < report.difference < 1e-6
 
 
-def test_a_known_number_of_steps_passes_no_state(tmp_path):
+def test_a_network_of_windows(tmp_path):
+    """The LSTM inside begins with zeros at each step, as in Keras."""
+    x = keras.Input((None, 5, SIZE), name="x")
+    windows = keras.layers.TimeDistributed(keras.layers.LSTM(UNITS))(x)
+    model = drawn(keras.Model(x, keras.layers.GRU(UNITS)(windows)))
+    report = rnn.export(model, tmp_path / "m", streaming=True, time=2, print_fn=None)
+    assert not report.note and 0 < report.difference < 1e-6
+
+
+def test_a_known_number_of_steps(tmp_path):
+    """The check passes states from call to call in the same way."""
     model = drawn(keras.Sequential([keras.Input((3, SIZE)), keras.layers.GRU(UNITS)]))
     report = rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
-    assert report.note == "The number of steps is known, so no state was passed from call to call."
+    assert not report.note and 0 < report.difference < 1e-6
+
+
+def test_a_number_of_steps_that_the_model_needs(tmp_path):
+    x = keras.Input((3, 2, SIZE))
+    y = keras.layers.GRU(UNITS, **SEQUENCES)(keras.layers.Reshape((3, 2 * SIZE))(x))
+    model = drawn(keras.Model(x, y))
+    report = rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    assert report.note == (
+        "The model has one number of steps, so no state was passed from call to call."
+    )
+
+
+def test_layers_that_need_one_number_of_steps(tmp_path):
+    x = keras.Input((None, SIZE))
+    y = keras.layers.LayerNormalization(axis=[1, 2], name="culprit")(
+        keras.layers.Reshape((4, SIZE))(x)
+    )
+    model = keras.Model(x, keras.layers.GRU(UNITS)(y))
+    with pytest.raises(ValueError, match="'culprit' cannot stream, because LayerNormalization"):
+        rnn.export(model, tmp_path / "m", streaming=True, time=4, verify=False, print_fn=None)
+
+
+def test_another_number_of_steps_and_batch_size_than_in_training(tmp_path):
+    x = keras.Input(batch_shape=(3, 5, SIZE), name="x")
+    layer = keras.layers.LSTM(UNITS, stateful=True, return_sequences=True)
+    model = drawn(keras.Model(x, layer(x)))
+    states = [state.assign(np.ones(state.shape)) for state in layer.states]
+    signature = [keras.InputSpec(shape=(1, 2, SIZE), dtype="float32", name="x")]
+    path = str(tmp_path / "m")
+    options = {"input_signature": signature, "streaming": True, "print_fn": None}
+    assert 0 < rnn.export(model, path, **options).difference < 1e-6
+    names = names_of_inputs(model, "tf_saved_model", path)
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in names.items() if name != "x"}
+    sequence = np.random.default_rng(1).standard_normal((1, TIME, SIZE)).astype(np.float32)
+    results = run(formats.writer("tf_saved_model").load(path), zeros, sequence, 2)
+    same = keras.layers.LSTM.from_config({**layer.get_config(), "stateful": False})
+    same.build((1, TIME, SIZE))
+    same.set_weights(layer.get_weights())
+    got = np.concatenate([result["output_0"] for result in results], 1)
+    np.testing.assert_allclose(got, same(sequence), rtol=0, atol=1e-6)
+    assert all(np.all(np.asarray(state) == 1) for state in states)
+
+
+def test_a_cell_that_begins_with_other_states(tmp_path):
+    class Begun(keras.layers.GRUCell):
+        def get_initial_state(self, batch_size=None):
+            return [keras.ops.ones((batch_size, self.units))]
+
+    x = keras.Input((None, SIZE))
+    model = keras.Model(x, keras.layers.RNN(Begun(UNITS), name="culprit")(x))
+    with pytest.raises(ValueError, match="'culprit' cannot stream.* other states than zeros"):
+        rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+
+
+class InAnotherThread(keras.layers.Layer):
+    """Calls the model in another thread whenever it is traced. convert() cannot copy this layer."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.results = function, []
+
+    def call(self, x):
+        def run():
+            self.results.append(self.function())
+
+        if not isinstance(x, keras.KerasTensor) and not tf.executing_eagerly():
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+        return x
+
+
+def test_a_model_that_another_thread_calls_meanwhile(tmp_path):
+    """The model is not copied, and none of its layers changes while its stream is traced."""
+    x = np.ones((2, 5, SIZE), np.float32)
+    inputs = keras.Input(batch_shape=(2, None, SIZE), name="x")
+    layers = {
+        "conv": keras.layers.Conv1D(UNITS, 3, padding="causal"),
+        "gru": keras.layers.GRU(UNITS, **SEQUENCES),
+        "lstm": keras.layers.LSTM(UNITS, stateful=True, return_state=True),
+    }
+    attributes = []
+
+    def run():
+        attributes.append({n: {**vars(one)} for n, one in layers.items()})
+        y = layers["gru"](layers["conv"](x))
+        layers["lstm"].reset_state()
+        return [np.asarray(one) for one in layers["lstm"](y)]
+
+    spy = InAnotherThread(run)
+    y = spy(layers["gru"](spy(layers["conv"](inputs))))
+    model = drawn(keras.Model(inputs, layers["lstm"](y)[0]))
+    with pytest.raises(ValueError, match="cannot be copied"):
+        rnn.convert(model)
+    spy.results.clear()  # of the time before the weights were drawn
+    want = run()
+    layers["lstm"].reset_state()
+    rnn.export(model, tmp_path / "m", streaming=True, verify=False, print_fn=None)
+    assert len(spy.results) > 2
+    for results in spy.results:
+        for got, one in zip(results, want, strict=True):
+            np.testing.assert_allclose(got, one, rtol=0, atol=1e-6)
+    for name in layers:
+        for seen in attributes:
+            for key in ("stateful", "return_state", "padding", "call"):
+                assert seen[name].get(key) is attributes[0][name].get(key)
+    function = keras.layers.Layer.__call__
+    assert function.__module__.startswith("keras."), function
 
 
 def test_an_output_with_the_name_of_the_next_state(tmp_path):

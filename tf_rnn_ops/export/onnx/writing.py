@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import tempfile
 
-from tf_rnn_ops.export import conditions, formats, rewriting
+from tf_rnn_ops.export import compiled, conditions, formats, rewriting
 from tf_rnn_ops.export.onnx.registration import register
 from tf_rnn_ops.portable import exporting
 
@@ -25,7 +25,7 @@ def write(
     import onnx
 
     try:
-        with _without_conditions(str(saved_model)) as folder:
+        with _prepared(str(saved_model)) as folder:
             model, nodes = _converted(folder, signature, opset)
     except ValueError:
         raise
@@ -46,10 +46,11 @@ def write(
 
 
 @contextlib.contextmanager
-def _without_conditions(saved_model):
-    """The SavedModel, or a copy of it without the conditions of masked layers."""
+def _prepared(saved_model):
+    """The SavedModel, or a copy of it without the conditions of masked layers and the marks of XLA."""
     model = exporting.read(pathlib.Path(saved_model))
-    if not any([conditions.replace(graph.graph_def) for graph in model.meta_graphs]):
+    changes = (conditions.replace, compiled.release)
+    if not any([change(graph.graph_def) for graph in model.meta_graphs for change in changes]):
         yield saved_model
         return
     with tempfile.TemporaryDirectory() as folder:

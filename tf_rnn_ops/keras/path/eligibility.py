@@ -19,10 +19,8 @@ def keras_reason(layer):
     """
     if loader.unavailable() is not None:
         return f"the ops are not loaded: {loader.unavailable()}"
-    if layer.unroll:
-        return "unroll=True asks for Keras's unrolled steps"
-    if getattr(layer, "use_cudnn", "auto") is False:
-        return "use_cudnn=False asks for Keras's implementation"
+    if reason := wish_for_keras(layer):
+        return reason
     own = cells_of(layer)
     reason = next(filter(None, map(cells.reason, own)), None)
     if reason is not None:
@@ -30,6 +28,15 @@ def keras_reason(layer):
     # Keras casts weights to the type of the cell, but the op gets them in the type of the layer.
     if len({each.compute_dtype for each in (layer, layer.cell, *own)}) > 1:
         return "the layer and its cells compute in different types"
+    return None
+
+
+def wish_for_keras(layer):
+    """The sentence on an argument that asks for Keras's implementation; None if there is none."""
+    if layer.unroll:
+        return "unroll=True asks for Keras's unrolled steps"
+    if getattr(layer, "use_cudnn", "auto") is False:
+        return "use_cudnn=False asks for Keras's implementation"
     return None
 
 

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.tools import jit_flag
+from tf_rnn_ops.keras.tools import held_layers, jit_flag
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
 # Attributes of recurrent layers and cells that Keras's configs lack.
@@ -15,14 +15,22 @@ _NOT_IN_CONFIG = ("use_cudnn", "implementation", "dropout_mask_count")
 _RECURRENT = (keras.layers.RNN, keras.layers.LSTMCell, keras.layers.GRUCell)
 
 
-def through_config(kind, thing):
+def through_config(kind, thing, copy=None):
     """A new object with the class and the config of `thing`, a layer, optimizer or metric.
+
+    Args:
+        kind: The word for it in a message.
+        thing: The object.
+        copy: For a layer a function that returns the copy of a layer inside of it.
 
     Raises:
         ValueError: get_config and from_config of the class do not make a copy.
     """
     try:
-        return type(thing).from_config(thing.get_config())
+        if copy is None:
+            return type(thing).from_config(thing.get_config())
+        with held_layers.policy_of(thing):
+            return held_layers.from_config(thing, copy)
     except Exception as error:  # The methods may be a user's.
         named = isinstance(error, (NotImplementedError, TypeError, ValueError))
         text = str(error) if named else f"{type(error).__name__}: {error}"

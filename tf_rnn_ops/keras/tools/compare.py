@@ -15,7 +15,7 @@ from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import carry, one_batch, pairs
 from tf_rnn_ops.keras.tools.convert import (
     check_counterparts,
-    convert,
+    convert_silently,
     converted,
     recurrent_layers,
 )
@@ -174,9 +174,9 @@ def compare(
 def _copies(model, x, quantize):
     """The model on Keras's layers and on the layers of this package, with the same weights."""
     if quantize is not None or all(layer.built for layer in flatten_layers(model)):
-        return _on_keras(model), convert(model, quantize=quantize)
+        return _on_keras(model), convert_silently(model, quantize=quantize)
     # Without weights to copy, each copy would draw its own weights at its first call.
-    ours = convert(model)
+    ours = convert_silently(model)
     if any(isinstance(layer, STACKS) for layer in flatten_layers(model)):
         ours.predict_on_batch(x)
         return _on_keras(ours), ours
@@ -190,7 +190,7 @@ def _copies(model, x, quantize):
 def _on_keras(model):
     """The model on Keras's layers, with float weights. It may call functions of this package."""
     if any(map(eligibility.is_quantized, recurrent_layers(model))):
-        model = convert(model)
+        model = convert_silently(model)
         for layer in recurrent_layers(model):
             quantization.dequantize(layer)
     check_counterparts(model)

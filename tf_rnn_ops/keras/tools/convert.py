@@ -1,5 +1,6 @@
 """convert: the same model on the layers of this package, or back on Keras's layers."""
 
+import warnings
 from typing import TypeVar
 
 import keras
@@ -9,6 +10,7 @@ from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
 from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.keras.tools import chains, copying
 from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
+from tf_rnn_ops.keras.tools.explain import kept_by_keras
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
 _PAIRS = (
@@ -22,6 +24,8 @@ _CLASSES = {
     "keras": {ours: stock for stock, ours in _PAIRS},
 }
 _STACK = "stack"
+# The number of layers that a warning names.
+_NAMED = 5
 _Model = TypeVar("_Model", bound=keras.layers.Layer)
 _PACKAGE = __name__.split(".")[0]
 
@@ -33,8 +37,9 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     compiled again with the same optimizer (with its state), loss and metrics, and so are compiled models
     inside of it. The copy is made in the scope of the model's distribution strategy. The given model does
     not change, but no other thread may train it in the meantime. Layers of other classes, including
-    subclasses of Keras's layers, do not change, nor does an RNN with cells that are not Keras's: see
-    explain.
+    subclasses of Keras's layers, do not change, nor does an RNN with cells that are not Keras's. A warning
+    names the recurrent layers of the copy that run Keras's implementation for such a reason or because of an
+    argument. It leaves out layers whose arguments ask for it, unroll=True and use_cudnn=False. See explain.
 
     With to='keras' each CudnnLSTM, CudnnGRU, CudnnRNNTanh and CudnnRNNRelu of a functional or sequential
     model becomes layers of Keras that compute the same function: one layer for each layer of the stack,
@@ -84,6 +89,21 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         >>> [layer.name for layer in tf_rnn_ops.keras.convert(model, to="keras").layers]
         ['stack_0', 'stack_1']
     """
+    copy = convert_silently(model, to, quantize)
+    names = kept_by_keras(copy) if to != "keras" else []
+    if names:
+        several = len(names) > 1
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        warnings.warn(
+            f"The layer{'s' if several else ''} {', '.join(map(repr, names[:_NAMED]))}{more} of the copy "
+            f"run{'' if several else 's'} Keras's implementation: tf_rnn_ops.keras.explain(copy) tells why.",
+            stacklevel=2,
+        )
+    return copy
+
+
+def convert_silently(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) -> _Model:
+    """As convert(), without the warning. For callers that report the path of each layer."""
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.layers.Layer):
         raise TypeError(

@@ -89,6 +89,7 @@ class _Copier:
         """
         self._used_names = used_names
         self._classes, self._maskable = classes, maskable_stacks
+        self._depth = 0  # the layers around the copied one that are not models with a graph
         self.groups = list(chains)
         self._copies = {
             id(layer): chain if layer is chain.layers[0] else _hand_on
@@ -105,11 +106,7 @@ class _Copier:
     def _new_copy(self, layer):
         if _is_lambda(layer):
             return _copied_lambda(layer)
-        if type(layer) is keras.layers.TimeDistributed and _is_lambda(layer.layer):
-            return keras.layers.TimeDistributed(self.copy(layer.layer), **_arguments_of(layer))
-        if isinstance(layer, keras.layers.Lambda):
-            return layer  # WHY not copied: Keras does not load functions from a config, and a Lambda has no weights.
-        if self._maskable is not None and type(layer) in STACKS and not reason_against(layer):
+        if self._replaces(layer):
             used = self._used_names - {layer.name}
             self.groups.append(KerasStack(layer, self._maskable.get(id(layer)), used))
             return self.groups[-1]
@@ -119,6 +116,20 @@ class _Copier:
         if copy.dtype_policy != layer.dtype_policy:  # a new model has the policy of the moment
             copy.dtype_policy = layer.dtype_policy
         return copy
+
+    def _replaces(self, layer):
+        """Whether layers of Keras replace a stack. A layer of another class holds one layer in its place."""
+        if self._maskable is None or self._depth or type(layer) not in STACKS:
+            return False
+        return not reason_against(layer)
+
+    def _held_copy(self, layer):
+        """The copy of a layer inside of a layer that is copied through its config."""
+        self._depth += 1
+        try:
+            return self.copy(layer)
+        finally:
+            self._depth -= 1
 
     def _rebuilt(self, model):
         if isinstance(model, keras.Sequential):
@@ -174,7 +185,7 @@ class _Copier:
         return model
 
     def _through_config(self, layer):
-        copy = carry.through_config("layer", layer)
+        copy = carry.through_config("layer", layer, self._held_copy)
         # Operations such as keras.ops.add are not layers.
         if isinstance(copy, keras.layers.Layer):
             self._check_that_nothing_is_shared(layer, copy)
@@ -210,7 +221,7 @@ class _Copier:
 
 def _copied_lambda(layer):
     """A Lambda of the same function, which Keras does not load from a config."""
-    return keras.layers.Lambda(
+    return type(layer)(
         layer.function,
         output_shape=output_shape_of(layer),
         mask=layer.mask,
@@ -220,7 +231,9 @@ def _copied_lambda(layer):
 
 
 def _is_lambda(layer):
-    return type(layer) is keras.layers.Lambda
+    """Whether it is a Lambda with Keras's constructor."""
+    base = keras.layers.Lambda
+    return isinstance(layer, base) and type(layer).__init__ is base.__init__
 
 
 def _arguments_of(layer):

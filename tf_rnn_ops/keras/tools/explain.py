@@ -110,7 +110,7 @@ def explain(
         raise TypeError(
             f"model must be a Keras model or layer, but it is a {type(model).__name__}."
         )
-    compiled = bool(getattr(model, "compiled", False) and getattr(model, "jit_compile", False))
+    compiled = _is_compiled(model)
     layers = _recurrent_layers(model)
     rows = [
         Explanation(name, type(layer).__name__, *_path(layer, compiled)) for name, layer in layers
@@ -119,6 +119,39 @@ def explain(
     if print_fn is not None:
         print_fn(str(found))
     return found
+
+
+def kept_by_keras(model: keras.layers.Layer) -> list[str]:
+    """The names of the recurrent layers that run Keras's implementation although nobody asked for it.
+
+    Args:
+        model: A model on the layers of this package. A layer of one time step is left out: it runs Keras's
+            implementation because it is faster, and so are all layers if the ops are not loaded, of which
+            the import has warned.
+    """
+    if loader.unavailable() is not None:
+        return []
+    found = []
+    for name, layer in _recurrent_layers(model):
+        if _is_stack(layer) or eligibility.wish_for_keras(layer):
+            continue
+        if _path(layer, _is_compiled(model))[0] == KERAS and not _one_step_reason(layer):
+            found.append(name)
+    return found
+
+
+def _is_compiled(model):
+    """Whether XLA compiles a model."""
+    return bool(getattr(model, "compiled", False) and getattr(model, "jit_compile", False))
+
+
+def _one_step_reason(layer):
+    """The reason of a layer that was built for one time step; None for other layers."""
+    shape = (layer.get_build_config() or {}).get("input_shape") or ()
+    is_ours = isinstance(layer, (*_OURS, *_STOCK)) or type(layer) is keras.layers.RNN
+    if len(shape) != 3 or not is_ours or eligibility.keras_reason(layer):
+        return None
+    return eligibility.single_step_reason(layer, shape[1])
 
 
 def _notes(layers, rows):
@@ -218,8 +251,7 @@ def _path(layer, compiled):
         return KERAS, reason
     if not isinstance(layer, _OURS) and not switch.active():
         return KERAS, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
-    shape = (layer.get_build_config() or {}).get("input_shape") or ()
-    reason = eligibility.single_step_reason(layer, shape[1]) if len(shape) == 3 else None
+    reason = _one_step_reason(layer)
     if reason is not None:
         return KERAS, reason
     if compiled and eligibility.layer_xla_reason(layer) is not None:

@@ -20,7 +20,7 @@ from tf_rnn_ops.keras.layers.drop_in import OneOp
 from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.keras.tools import signatures, verification
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
-from tf_rnn_ops.keras.tools.convert import convert
+from tf_rnn_ops.keras.tools.convert import convert_silently
 from tf_rnn_ops.keras.tools.errors import one_line
 from tf_rnn_ops.keras.tools.explain import KERAS, explain
 from tf_rnn_ops.keras.tools.outputs import Outputs
@@ -133,11 +133,15 @@ def export(
         batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
             except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
             stateful model has one B.
-        time: T of the file, for each input with an open number of steps. None keeps it open.
+        time: T of the file, for each input with an open number of steps; with streaming for each input with the
+            steps of the stream. None keeps it open.
         streaming: Whether the file processes one or more steps in each call. The states of the recurrent
             layers are then inputs, named LAYER_h and LAYER_c, or as in the model, and outputs of the same
-            names with '_next'. A stream begins with zeros. Each call gets the states that the previous
-            call returned. A call has `time` steps, or those of the signature; one if these are open.
+            names with '_next'. So are the previous (kernel_size - 1) * dilation_rate inputs of each Conv1D
+            with padding='causal', named LAYER_x. A stream begins with zeros. Each call gets the states that
+            the previous call returned. A call has `time` steps, or those of the signature; one if these are
+            open. Inputs that do not reach the time of such a layer, such as a memory for attention, are
+            given whole to each call.
         quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
             values. In ONNX and LiteRT int8 weights of recurrent layers become floats, and the report says
             so.
@@ -187,20 +191,23 @@ def export(
     format = formats.of(target, format)
     how = formats.options(format, opset)
     module = formats.writer(format)
-    signature = signatures.of(model, input_signature, batch_size, time)
+    # The number of steps of a stream is not that of its other inputs.
+    fixed = None if streaming else time
+    signature = signatures.of(model, input_signature, batch_size, fixed)
     notes = signatures.changed_names(model, input_signature, signature)
     if input_signature is None and signatures.has_open_batch(signature):
         notes += signatures.opened_batch(model)
     if isinstance(verify, (str, os.PathLike)):
         verify = signatures.batch_of_file(verify, signature)
     if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
-        signature = signatures.of(model, None, 1, time)
+        signature = signatures.of(model, None, 1, fixed)
         notes.append("The batch size of the file is 1; batch_size gives another.")
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
         outputs = Outputs(model, format)
+        make_stream = functools.partial(_stream, time=time) if streaming else None
         looping, stream, became_float = _save(
-            model, saved, signature, streaming, format in _FORMATS_OF_FLOATS, outputs
+            model, saved, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs
         )
         if looping and not loops:
             first = looping[0]
@@ -247,7 +254,7 @@ def _is_a(kind, value):
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _save(model, folder, signature, streaming, in_float, outputs):
+def _save(model, folder, signature, make_stream, in_float, outputs):
     """Writes the SavedModel from which the other formats are made.
 
     Returns:
@@ -256,7 +263,7 @@ def _save(model, folder, signature, streaming, in_float, outputs):
     """
     with _on_ops(model) as ours:
         names = _dequantize(ours) if in_float and ours is not model else []
-        stream = _stream(ours, signature) if streaming else None
+        stream = make_stream(ours, signature) if make_stream else None
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
         )
@@ -278,9 +285,9 @@ def _save(model, folder, signature, streaming, in_float, outputs):
     return looping, stream, names
 
 
-def _stream(model, signature):
+def _stream(model, signature, time):
     try:
-        return Stream(model, signature)
+        return Stream(model, signature, time)
     except ValueError as error:  # Keras and TensorFlow add lines to what is raised in a layer
         raise ValueError(one_line(error)) from error
 
@@ -299,7 +306,7 @@ def _dequantize(model):
 def _on_ops(model):
     """The model on the layers of this package, or under accelerate() if it cannot be copied."""
     try:
-        ours, path = convert(model), contextlib.nullcontext()
+        ours, path = convert_silently(model), contextlib.nullcontext()
     except ValueError:
         ours, path = model, Acceleration()
     with path:

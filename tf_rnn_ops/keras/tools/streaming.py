@@ -1,40 +1,24 @@
-"""Models for streaming: the states of their recurrent layers are inputs and outputs."""
+"""Models for streaming: the states of their recurrent layers and causal convolutions are inputs and outputs."""
 
-import contextlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.tools import signatures
+from tf_rnn_ops.keras.tools import layer_calls, signatures, streamable, time_axes
 from tf_rnn_ops.keras.tools.outputs import named
-from tf_rnn_ops.params.keras_internals import flatten_layers
 
 # The suffix of the output that has the next value of an input that is a state.
 NEXT = "_next"
-
-
-_ATTENTIONS = ("Attention", "AdditiveAttention", "MultiHeadAttention", "GroupedQueryAttention")
-# The layers of Keras that combine the steps of [B, T, I].
-_COMBINING = {
-    *_ATTENTIONS,
-    *("Conv1D", "Conv1DTranspose", "SeparableConv1D", "DepthwiseConv1D"),
-    *("MaxPooling1D", "AveragePooling1D", "AdaptiveMaxPooling1D", "AdaptiveAveragePooling1D"),
-    *("GlobalMaxPooling1D", "GlobalAveragePooling1D", "Flatten"),
-    *("UpSampling1D", "ZeroPadding1D", "Cropping1D"),
-    *("Conv2D", "Conv2DTranspose", "SeparableConv2D", "DepthwiseConv2D"),
-    *("MaxPooling2D", "AveragePooling2D", "GlobalMaxPooling2D", "GlobalAveragePooling2D"),
-    "ConvLSTM1D",
-}
 
 
 class Stream:
     """A model as a function of one or more steps.
 
     The states of each recurrent layer that begins at zero become inputs, named LAYER_h and LAYER_c, and
-    outputs of the same names with '_next'. So do states that are inputs of the model, under their names.
+    outputs of the same names with '_next'. So do the previous inputs of each causal Conv1D, named LAYER_x,
+    and states that are inputs of the model, under their names.
 
     Attributes:
         signature: A list with a structure of tf.TensorSpec for each argument of the model. If there are
@@ -45,35 +29,46 @@ class Stream:
         sequences: The names of the inputs that may have any number of steps in the model.
     """
 
-    def __init__(self, model: keras.Model, signature: list) -> None:
+    def __init__(self, model: keras.Model, signature: list, time: int | None = None) -> None:
         """Finds the states.
 
         Args:
-            model: The model. No other thread may call it while `function` runs.
-            signature: The signature of its arguments. An open number of steps becomes 1.
+            model: The model. It does not change.
+            signature: The signature of its arguments.
+            time: The number of steps of a call where it is open in the signature; None is 1.
 
         Raises:
             ValueError: A layer needs the whole sequence, not only the steps of a call; a layer gets a
-                mask; the model computes the initial states of a layer; or the final states of a layer are
-                not outputs.
+                mask; the model computes the initial states of a layer; the final states of a layer are
+                not outputs; or `time` is given and no number of steps is open.
         """
         self._model = model
-        arguments = keras.tree.map_structure(_of_steps, signature)
+        axes = time_axes.find(model, signature, time)
+        for call in axes.calls:
+            if reason := streamable.reason_against(call):
+                raise ValueError(f"The layer {call.layer.name!r} cannot stream, because {reason}.")
+        arguments = keras.tree.map_structure(
+            lambda spec: _of_steps(spec, axes.sequences, time), signature
+        )
+        if time is not None and arguments == signature:
+            raise ValueError(
+                f"time must be None for a model without an input of an open number of steps, but it is {time}."
+            )
         self._inputs = [spec.name for spec in keras.tree.flatten(arguments)]
-        taken = getattr(model, "inputs", None) or keras.tree.flatten(signature)
-        self.sequences = {
-            name
-            for name, tensor in zip(self._inputs, taken)
-            if len(tensor.shape) > 1 and tensor.shape[1] is None
-        }
-        taken = {name.lower() for name in self._inputs}
-        self._layers = {layer: _names(layer, taken) for layer in _recurrent_layers(model)}
+        self.sequences = axes.longer
         batch = next((s.shape[0] for s in keras.tree.flatten(arguments) if s.shape.rank), None)
-        specs = {}
-        for layer, names in self._layers.items():
-            for name, state in zip(names, keras.tree.flatten(_initial(layer))):
-                shape = [batch, *state.shape[1:]]
-                specs[name] = tf.TensorSpec(shape, state.dtype, name)
+        taken = {name.lower() for name in self._inputs}
+        self._layers = {
+            call.layer: _State.of(call, batch, taken)
+            for call in axes.calls
+            if time_axes.reads_time(call)
+        }
+        specs = {spec.name: spec for state in self._layers.values() for spec in state.specs}
+        if not self._layers:
+            raise ValueError(
+                f"The model {model.name!r} has no recurrent layer and no causal Conv1D over the steps of an "
+                "input, so it has no states to stream."
+            )
         # If the initial states of a layer are inputs of the model, it needs no other states. The first
         # trace tells.
         self.signature, self.has_own_states = [*arguments, specs], True
@@ -95,8 +90,8 @@ class Stream:
         *own, states = arguments if self.has_own_states else (*arguments, {})
         given = keras.tree.flatten(own)
         calls = _Calls(given, states, self._layers)
-        with calls.recorded():
-            results = named(self._model(*own, training=False))
+        with layer_calls.replaced(calls.run):
+            results = named(time_axes.of_any_length(self._model)(*own, training=False))
         self.states = dict.fromkeys(calls.new)
         next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
         if names := sorted((results.keys() | set(self._inputs)) & next_states.keys()):
@@ -123,8 +118,45 @@ class Stream:
         return results | next_states
 
 
+class _State(NamedTuple):
+    """The state of a layer.
+
+    Attributes:
+        specs: A list of tf.TensorSpec.
+        structure: The structure of the initial states of a recurrent layer.
+    """
+
+    specs: list
+    structure: Any
+
+    @classmethod
+    def of(cls, call, batch, taken):
+        """The state of the layer of a call.
+
+        Args:
+            call: A time_axes.Call.
+            batch: B, or None.
+            taken: The names that are used, in lower case.
+        """
+        layer = call.layer
+        if not time_axes.is_recurrent(layer):
+            steps, channels = time_axes.memory_of(layer), next(iter(call.shapes.values()))[0][-1]
+            name = signatures.free_name(f"{layer.name}_x", taken)
+            return cls([tf.TensorSpec([batch, steps, channels], layer.compute_dtype, name)], None)
+        structure = list(layer.get_initial_state(batch_size=1))
+        states = keras.tree.flatten(structure)
+        if any(np.any(keras.ops.convert_to_numpy(state)) for state in states):
+            raise ValueError(
+                f"The layer {layer.name!r} cannot stream, because its cell begins with other states than zeros: make "
+                "them inputs of the model."
+            )
+        names = _names(layer, structure, taken)
+        shapes = [[batch, *state.shape[1:]] for state in states]
+        return cls(list(map(tf.TensorSpec, shapes, (s.dtype for s in states), names)), structure)
+
+
 class _Calls:
-    """The calls of recurrent layers while a model runs.
+    """The calls of layers with states while a model runs.
 
     Attributes:
         new: {name of a state: its value after the last step}, for the states that this object passed to
@@ -139,60 +171,68 @@ class _Calls:
         Args:
             inputs: The tensors that the model is called with.
             states: {name of a state: its tensor before the first step}.
-            layers: {layer: names of its states}.
+            layers: {layer: _State}.
         """
         self._inputs, self._states, self._layers = inputs, states, layers
         self._seen = set()
         self.new, self.given = {}, []
 
-    @contextlib.contextmanager
-    def recorded(self):
-        """Makes the layers begin with the states and return the final states."""
-        options = {layer: (layer.stateful, layer.return_state) for layer in self._layers}
-        try:
-            for layer, names in self._layers.items():
-                # WHY the dict: Keras tracks objects that are set as attributes.
-                vars(layer)["call"] = self._instead_of(layer.call, layer, names)
-                layer.stateful, layer.return_state = False, True
-            yield
-        finally:
-            for layer, (stateful, return_state) in options.items():
-                vars(layer).pop("call", None)
-                layer.stateful, layer.return_state = stateful, return_state
-
-    def _instead_of(self, original, layer, names):
-        return_state = layer.return_state
-
-        def call(sequences, initial_state=None, mask=None, training=None, **others):
-            del training
-            self._check(layer, mask)
-            own = initial_state is None
-            if own:
-                flat = [self._states[name] for name in names]
-                initial_state = keras.tree.pack_sequence_as(_initial(layer), flat)
-            output, *new = original(
-                sequences, initial_state=initial_state, training=False, **others
-            )
-            if own:
-                self.new |= dict(zip(names, keras.tree.flatten(new)))
-            else:
-                self._note(layer, keras.tree.flatten(initial_state), keras.tree.flatten(new))
-            return (output, *new) if return_state else output
-
-        return call
-
-    def _check(self, layer, mask):
-        if mask is not None:
-            raise ValueError(
-                f"The layer {layer.name!r} gets a mask, but every step of a stream counts: build the model "
-                "without the Masking layer, or without mask_zero of the Embedding."
-            )
+    def run(self, original, layer, *args, **kwargs):
+        """Calls a layer. One with states begins with them, and its final states are kept."""
+        if layer not in self._layers:
+            return original(layer, *args, **kwargs)
         if layer in self._seen:
             raise ValueError(
                 f"The layer {layer.name!r} is called more than once, so a stream would not know which call "
                 "its states belong to."
             )
         self._seen.add(layer)
+        is_recurrent = time_axes.is_recurrent(layer)
+        instead = self._of_recurrent(layer) if is_recurrent else self._of_convolution(layer)
+        return original(instead, *args, **kwargs)
+
+    def _of_convolution(self, layer):
+        """A layer that computes the convolution of the previous inputs and the steps."""
+        (spec,) = self._layers[layer].specs
+        instead = layer_calls.variant(layer, padding="valid")
+        original = instead.call
+
+        def call(inputs, **others):
+            inputs = tf.concat([self._states[spec.name], inputs], 1)
+            self.new[spec.name] = inputs[:, -spec.shape[1] :]
+            return original(inputs, **others)
+
+        vars(instead)["call"] = call
+        return instead
+
+    def _of_recurrent(self, layer):
+        """A layer that begins with the states and returns the final states."""
+        specs, structure = self._layers[layer]
+        instead = layer_calls.variant(layer, stateful=False, return_state=True)
+        original = instead.call
+
+        def call(sequences, initial_state=None, mask=None, training=None, **others):
+            del training
+            if mask is not None:
+                raise ValueError(
+                    f"The layer {layer.name!r} gets a mask, but every step of a stream counts: build the model "
+                    "without the Masking layer, or without mask_zero of the Embedding."
+                )
+            own = initial_state is None
+            if own:
+                flat = [self._states[spec.name] for spec in specs]
+                initial_state = keras.tree.pack_sequence_as(structure, flat)
+            output, *new = original(
+                sequences, initial_state=initial_state, training=False, **others
+            )
+            if own:
+                self.new |= dict(zip((spec.name for spec in specs), keras.tree.flatten(new)))
+            else:
+                self._note(layer, keras.tree.flatten(initial_state), keras.tree.flatten(new))
+            return (output, *new) if layer.return_state else output
+
+        vars(instead)["call"] = call
+        return instead
 
     def _note(self, layer, initial, new):
         for state, after in zip(initial, new):
@@ -213,64 +253,8 @@ def _source(tensor):
     return tensor
 
 
-def _recurrent_layers(model):
-    """The layers with states. Raises ValueError for a layer that cannot stream."""
-    found = []
-    for layer in flatten_layers(model):
-        reason = None
-        if isinstance(layer, keras.layers.Bidirectional):
-            reason = "it also reads its input backwards, from the last step"
-        elif isinstance(layer, keras.layers.TimeDistributed) and _has_states(layer.layer):
-            reason = f"{layer.layer.name!r} in it begins with zeros at each step"
-        elif combining := _combines_steps(layer):
-            reason = f"{combining} combines steps, of which the file sees only those of one call"
-        elif isinstance(layer, (keras.layers.RNN, CudnnStack)):
-            found.append(layer)
-            if layer.go_backwards:
-                reason = "it reads its input backwards, from the last step"
-            elif getattr(layer, "direction", "") == "bidirectional":
-                reason = "it also reads its input backwards, from the last step"
-            elif getattr(layer, "time_major", False):
-                reason = "its time comes before the batch (time_major=True)"
-        if reason:
-            raise ValueError(f"The layer {layer.name!r} cannot stream, because {reason}.")
-    if not found:
-        raise ValueError(
-            f"The model {model.name!r} has no recurrent layer, so it has no states to stream."
-        )
-    return found
-
-
-def _has_states(layer):
-    return any(isinstance(one, (keras.layers.RNN, CudnnStack)) for one in flatten_layers(layer))
-
-
-def _combines_steps(layer):
-    """The name of the class of a layer that combines an open number of steps; empty for other layers."""
-    name = type(layer).__name__
-    if name not in _COMBINING:
-        return ""
-    windows = [getattr(layer, one, None) for one in ("kernel_size", "pool_size", "strides")]
-    windows = [one for one in windows if one]
-    if windows and all(np.ravel(one)[0] == 1 for one in windows):
-        return ""
-    try:
-        inputs = keras.tree.flatten(layer.input)
-    except (AttributeError, ValueError):  # it has no graph, or several calls
-        return ""
-    # An attention to a memory of known length is one step of its own.
-    over = inputs[1] if name in _ATTENTIONS and len(inputs) > 1 else inputs[0]
-    return name if len(over.shape) > 2 and over.shape[1] is None else ""
-
-
-def _initial(layer):
-    """The initial states for batch size 1."""
-    return list(layer.get_initial_state(batch_size=1))
-
-
-def _names(layer, taken):
-    """The flat list of names of the states of a layer, in the order of its initial_state."""
-    structure = _initial(layer)
+def _names(layer, structure, taken):
+    """The flat list of names of the states of a recurrent layer, in the order of its initial_state."""
     cells = structure if any(map(keras.tree.is_nested, structure)) else [structure]
     found = []
     for k, states in enumerate(cells):
@@ -281,8 +265,8 @@ def _names(layer, taken):
     return found
 
 
-def _of_steps(spec):
-    """The spec with one step if the number of steps is open."""
-    if len(spec.shape) < 2 or spec.shape[1] is not None:
+def _of_steps(spec, sequences, time):
+    """The spec of `time` steps if its number of steps is open."""
+    if spec.name not in sequences or spec.shape[1] is not None:
         return spec
-    return tf.TensorSpec([spec.shape[0], 1, *spec.shape[2:]], spec.dtype, spec.name)
+    return tf.TensorSpec([spec.shape[0], time or 1, *spec.shape[2:]], spec.dtype, spec.name)

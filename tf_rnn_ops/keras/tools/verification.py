@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.keras.tools import agreement, feeds
+from tf_rnn_ops.keras.tools import agreement, feeds, time_axes
 from tf_rnn_ops.keras.tools.agreement import Limits
 from tf_rnn_ops.keras.tools.errors import one_line
 from tf_rnn_ops.keras.tools.streaming import Stream
@@ -46,7 +46,8 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     streams = isinstance(called, Stream)
     feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
     limits = _limits(model, in_int8)
-    reference = tf.function(model.__call__, autograph=False)
+    function = time_axes.without_states(model) if streams else model.__call__
+    reference = tf.function(function, autograph=False)
     found, note = [], ""
     with _states_kept(model) as states:
         try:
@@ -54,8 +55,6 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
         except Exception as error:  # the runtimes raise errors of any kind
             raise ValueError(f"The file cannot be loaded: {one_line(error)}") from error
         for k, arguments in enumerate(feed.calls):
-            if streams:
-                states.set_zeros()
             before = states.values()
             try:
                 want = outputs.results(reference(*arguments))
@@ -73,7 +72,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
                 # TensorFlow's optimizer may have changed the order of sums in the graph.
                 states.set(before)
                 with contextlib.suppress(Exception):  # a model may run in graphs only
-                    want = outputs.results(model(*arguments, training=False))
+                    want = outputs.results(function(*arguments, training=False))
                     eager = agreement.worst(got, want, limits, tolerance)
                     one = min(one, eager, key=lambda one: one.excess)
             if not one.agrees:
@@ -88,7 +87,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     one = max(found, key=lambda one: one.excess)
     notes = [note]
     if streams and not called.sequences:
-        notes.append("The number of steps is known, so no state was passed from call to call.")
+        notes.append("The model has one number of steps, so no state was passed from call to call.")
     if one.difference and one.tolerance >= one.largest:
         notes.append(
             f"The tolerance is larger than all numbers of {one.output!r}: give a smaller one."
@@ -128,9 +127,6 @@ class _States:
     def set(self, values):
         for state, value in zip(self._variables, values, strict=True):
             state.assign(value)
-
-    def set_zeros(self):
-        self.set([np.zeros(state.shape) for state in self._variables])
 
 
 @contextlib.contextmanager

@@ -1,0 +1,80 @@
+"""Runs another function instead of the calls of layers, in one thread and without a change of the layers."""
+
+import contextlib
+import functools
+import threading
+from typing import Any, Callable
+
+import keras
+
+
+class _Thread(threading.local):
+    """The function that a thread runs instead of the calls of layers."""
+
+    instead: Callable | None = None
+
+
+class _Patch:
+    """The method of keras.layers.Layer while some thread replaces calls."""
+
+    def __init__(self):
+        self._lock, self._users = threading.Lock(), 0
+        self._original = self._ours = None
+
+    def __enter__(self):
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._original = keras.layers.Layer.__call__
+                self._ours = keras.layers.Layer.__call__ = self._dispatcher(self._original)
+
+    def __exit__(self, *error):
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                # Otherwise another patch wraps this one, which has no effect any more.
+                if keras.layers.Layer.__call__ is self._ours:
+                    keras.layers.Layer.__call__ = self._original
+                self._ours = None
+
+    def _dispatcher(self, original):
+        @functools.wraps(original)
+        def call(layer, *args, **kwargs):
+            if _thread.instead is None or self._ours is not call:
+                return original(layer, *args, **kwargs)
+            return _thread.instead(original, layer, *args, **kwargs)
+
+        return call
+
+
+_thread, _patch = _Thread(), _Patch()
+
+
+@contextlib.contextmanager
+def replaced(instead: Callable):
+    """Lets each call of a layer in this thread run `instead`. Calls in other threads do not change.
+
+    WHY the method of the class: an attribute of a layer would change the layer for all threads, and a class
+    of the user's own may call its layers in any way.
+
+    Args:
+        instead: A function of Keras's Layer.__call__, the layer and the arguments of the call.
+    """
+    before = _thread.instead
+    with _patch:
+        _thread.instead = instead
+        try:
+            yield
+        finally:
+            _thread.instead = before
+
+
+def variant(layer: keras.layers.Layer, **attributes: Any) -> keras.layers.Layer:
+    """A layer with the class, weights and attributes of another one except for `attributes`.
+
+    The other layer does not change. Both have the same variables.
+    """
+    # WHY not setattr: Keras tracks objects that are set as attributes.
+    found = object.__new__(type(layer))
+    vars(found).update(vars(layer), **attributes)
+    return found
