@@ -21,10 +21,11 @@ class Builder:
     Args:
         ctx: The tf2onnx.graph.Graph.
         replaced: The nodes to remove. Their names and outputs are free afterwards.
+        name: The beginning of the names of the nodes; None for that of the first node to remove.
     """
 
-    def __init__(self, ctx, *replaced):
-        self.ctx, self._name = ctx, replaced[0].name
+    def __init__(self, ctx, *replaced, name=None):
+        self.ctx, self._name = ctx, replaced[0].name if name is None else name
         self._readers = {}
         for node in replaced:
             for output in node.output:

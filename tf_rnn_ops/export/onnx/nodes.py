@@ -151,6 +151,12 @@ def producer(ctx, name):
     return node
 
 
+def value(ctx, name):
+    """The value of a tensor, as a list or a number; None if it is not constant."""
+    node = producer(ctx, name)
+    return node.get_tensor_value() if node is not None and node.is_const() else None
+
+
 def constant(ctx, node, what, name):
     """The values of a tensor.
 

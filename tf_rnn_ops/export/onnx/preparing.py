@@ -2,7 +2,8 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops.export.onnx import duplicates
+from tf_rnn_ops.export import conditions
+from tf_rnn_ops.export.onnx import duplicates, errors, widening
 from tf_rnn_ops.export.onnx.fitting import Fitting
 from tf_rnn_ops.export.onnx.nodes import BLOCKS, OURS, CannotWrite
 from tf_rnn_ops.portable import exporting
@@ -17,7 +18,10 @@ def has_recurrent_nodes(graph_def):
 
 
 def prepare(graph_def, inputs, outputs):
-    """Replaces the nodes that ONNX lacks by loops, and merges equal nodes.
+    """Prepares a graph.
+
+    Nodes that ONNX lacks become loops, conditions of masks one of their branches, bfloat16 becomes float32, and
+    equal nodes become one.
 
     Args:
         graph_def: A frozen GraphDef; it is not changed.
@@ -30,7 +34,11 @@ def prepare(graph_def, inputs, outputs):
     Raises:
         CannotWrite: A node can become neither a node of ONNX nor a loop.
     """
-    graph_def = exporting.dequantized(exporting.as_ours(_in_order(graph_def)))
+    graph_def = _in_order(graph_def)
+    widening.widen(graph_def)
+    if conditions.replace(graph_def):
+        graph_def = _inlined(graph_def, list(inputs), list(outputs))
+    graph_def = exporting.dequantized(exporting.as_ours(graph_def))
     choice = Fitting(graph_def)
     graph_def, report = exporting.rewrite_graph_def(graph_def, choice)
     for kept in report.kept:
@@ -53,7 +61,7 @@ def _inlined(graph_def, inputs, outputs):
             # WHY: with this attribute TensorFlow writes loops of TensorFlow 1, which tf2onnx does not
             # know.
             node.attr.pop("_lower_using_switch_merge", None)
-    with tf.Graph().as_default():
+    with tf.Graph().as_default(), errors.of_tf2onnx():
         tf.import_graph_def(graph_def, name="")
         return tf_loader.tf_optimize(inputs, outputs, graph_def)
 

@@ -22,8 +22,12 @@ def load(filepath, threads=0):
     )
     names = [output.name for output in session.get_outputs()]
 
+    # A file has float32 where its model has bfloat16; see widening.
+    wide = {one.name for one in session.get_inputs() if one.type == "tensor(float)"}
+
     def call(inputs):
-        return dict(zip(names, session.run(None, dict(inputs)), strict=True))
+        feed = {n: np.asarray(a, np.float32) if n in wide else a for n, a in inputs.items()}
+        return dict(zip(names, session.run(None, feed), strict=True))
 
     return call
 

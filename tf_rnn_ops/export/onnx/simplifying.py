@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from tf2onnx import utils
 
-from tf_rnn_ops.export.onnx import handlers, nodes, weights
+from tf_rnn_ops.export.onnx import handlers, masks, nodes, weights
 from tf_rnn_ops.export.onnx.emitting import Builder
 
 _FILLED = ("BroadcastTo", "Cast", "ExpandDims", "Reshape", "Squeeze", "Tile", "Transpose")
@@ -41,10 +41,14 @@ class Reversal(NamedTuple):
 def simplify(ctx):
     """Simplifies a tf2onnx.graph.Graph, which still has nodes of TensorFlow."""
     for node in list(ctx.get_nodes()):
+        if node.type in ("Select", "SelectV2"):
+            # WHY: tf2onnx otherwise multiplies by 0 and 1, which gives NaN where the other value is not finite.
+            node.set_attr("handles_nan", True)
         for ops, inputs in _INPUTS.items():
             if node.type in ops:
                 _drop_inputs(ctx, node, *inputs)
     _drop_double_reversals(ctx)
+    masks.simplify(ctx)
     forward, backward = [], []
     for node in [node for node in ctx.get_nodes() if node.type in nodes.LAYERS]:
         layer = nodes.layer_of(ctx, node)
@@ -78,7 +82,7 @@ def _drop_double_reversals(ctx):
     for node in [node for node in ctx.get_nodes() if node.type == "ReverseV2"]:
         before = nodes.producer(ctx, node.input[0])
         if before is not None and before.type == "ReverseV2":
-            if _constant(ctx, node.input[1]) == _constant(ctx, before.input[1]) is not None:
+            if nodes.value(ctx, node.input[1]) == nodes.value(ctx, before.input[1]) is not None:
                 ctx.replace_all_inputs(node.output[0], before.input[0])
 
 
@@ -119,7 +123,7 @@ def _is_full(ctx, node, name, x):
         and _same(ctx, shape.input[0], turned.input[0])
     ):
         x, axis = turned.input[0], 1 - axis
-    return _same(ctx, shape.input[0], x) and _constant(ctx, steps.input[1]) == [axis]
+    return _same(ctx, shape.input[0], x) and nodes.value(ctx, steps.input[1]) == [axis]
 
 
 def _same(ctx, first, second):
@@ -150,13 +154,13 @@ def _reverses(ctx, node, layer):
     """Whether a node reverses the steps of each row that the layer computes."""
     if node.type == "ReverseV2":
         axes = ([0], [-3]) if layer.time_major else ([1], [-2])
-        return not layer.lengths and _constant(ctx, node.input[1]) in axes
+        return not layer.lengths and nodes.value(ctx, node.input[1]) in axes
     if node.type != "GatherV2" or layer.time_major or not layer.lengths:
         return False
     steps = ctx.get_node_by_output(_origin(ctx, node.input[1]))
     return (
         nodes.attribute(node, "batch_dims", 0) == 1
-        and _constant(ctx, node.input[2]) == 1
+        and nodes.value(ctx, node.input[2]) == 1
         and steps is not None
         and steps.type == "ReverseSequence"
         and nodes.attribute(steps, "seq_dim", 0) == 1
@@ -176,13 +180,7 @@ def _counts_steps(ctx, name):
     if node.is_const():
         value = node.get_tensor_value(as_list=False)
         return bool(np.all(value == np.arange(value.shape[-1])))
-    return node.type == "Range" and [_constant(ctx, node.input[k]) for k in (0, 2)] == [0, 1]
-
-
-def _constant(ctx, name):
-    """The value of a tensor, as a list or a number; None if it is not constant."""
-    node = nodes.producer(ctx, name)
-    return node.get_tensor_value() if node is not None and node.is_const() else None
+    return node.type == "Range" and [nodes.value(ctx, node.input[k]) for k in (0, 2)] == [0, 1]
 
 
 def _turned(ctx, layer, reversal):
@@ -283,6 +281,6 @@ def _concat_of(ctx, first, second):
     """The node that joins the outputs of both directions, if there is one."""
     for node in ctx.find_output_consumers(first):
         if node.type == "ConcatV2" and list(node.input[:-1]) == [first, second]:
-            if _constant(ctx, node.input[-1]) in (2, -1):
+            if nodes.value(ctx, node.input[-1]) in (2, -1):
                 return node
     return None

@@ -7,7 +7,8 @@ import pathlib
 import shutil
 import tempfile
 
-from tf_rnn_ops.export import compiled, conditions, formats, rewriting
+from tf_rnn_ops.export import compiled, formats, rewriting
+from tf_rnn_ops.export.onnx import errors
 from tf_rnn_ops.export.onnx.registration import register
 from tf_rnn_ops.portable import exporting
 
@@ -24,33 +25,30 @@ def write(
     register()
     import onnx
 
-    try:
-        with _prepared(str(saved_model)) as folder:
-            model, nodes = _converted(folder, signature, opset)
-    except ValueError:
-        raise
-    except Exception as error:  # tf2onnx raises errors of any kind
-        reason = " ".join(str(error).split())
-        raise ValueError(f"tf2onnx cannot convert the model: {reason}") from error
+    from tf_rnn_ops.export.onnx import naming, quantizing
+
+    rewriting.functions_of(str(saved_model), signature)
+    with _prepared(str(saved_model)) as folder:
+        model, nodes = _converted(folder, signature, opset)
     looping = [node for node in nodes if node.reason]
     if looping and not loops:
         raise ValueError(
             f"The layer {looping[0].name!r} becomes a loop, because {looping[0].reason}."
         )
+    naming.shorten(model.graph)
     _check(onnx, model)
     if quantize is None:
         onnx.save(model, str(filepath))
         return [node.with_float_weights() for node in nodes]
-    _quantize(onnx, model, filepath)
+    quantizing.quantize(model, filepath)
     return [_quantized(node) for node in nodes]
 
 
 @contextlib.contextmanager
 def _prepared(saved_model):
-    """The SavedModel, or a copy of it without the conditions of masked layers and the marks of XLA."""
+    """The SavedModel, or a copy of it without the marks of XLA."""
     model = exporting.read(pathlib.Path(saved_model))
-    changes = (conditions.replace, compiled.release)
-    if not any([change(graph.graph_def) for graph in model.meta_graphs for change in changes]):
+    if not any([compiled.release(graph.graph_def) for graph in model.meta_graphs]):
         yield saved_model
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -66,18 +64,18 @@ def _converted(saved_model, signature, opset):
 
     from tf_rnn_ops.export.onnx import preparing
 
-    rewriting.functions_of(saved_model, signature)
-    graph_def, inputs, outputs, tables, names = tf_loader.from_saved_model(
-        saved_model,
-        None,
-        None,
-        tag="serve",
-        signatures=[signature],
-        return_initialized_tables=True,
-        return_tensors_to_rename=True,
-    )
+    with errors.of_tf2onnx():
+        graph_def, inputs, outputs, tables, names = tf_loader.from_saved_model(
+            saved_model,
+            None,
+            None,
+            tag="serve",
+            signatures=[signature],
+            return_initialized_tables=True,
+            return_tensors_to_rename=True,
+        )
     graph_def, nodes = preparing.prepare(graph_def, inputs, outputs)
-    with _Errors() as errors:
+    with _Errors() as logged, errors.of_tf2onnx():
         model, _ = convert._convert_common(
             graph_def,
             name="model",
@@ -87,8 +85,8 @@ def _converted(saved_model, signature, opset):
             tensors_to_rename=names,
             initialized_tables=tables,
         )
-    if errors.messages:  # tf2onnx logs an error and continues
-        raise ValueError(f"tf2onnx cannot convert the model: {errors.messages[0].splitlines()[0]}")
+    if logged.messages:  # tf2onnx logs an error and continues
+        raise ValueError(f"tf2onnx cannot convert the model: {logged.messages[0].splitlines()[0]}")
     return model, nodes
 
 
@@ -120,20 +118,6 @@ def _check(onnx, model):
     except Exception as error:
         lines = str(error).strip().splitlines()
         raise ValueError(f"tf2onnx made a model that is not valid: {lines[0]}") from error
-
-
-def _quantize(onnx, model, filepath):
-    from onnxruntime import quantization
-
-    with tempfile.TemporaryDirectory() as folder:
-        plain = pathlib.Path(folder) / "plain.onnx"
-        onnx.save(model, str(plain))
-        # WHY 7 bits: on a CPU without VNNI, sums of two products of 8 bits do not fit into 16 bits, and
-        # ONNX Runtime saturates them. With 7 bits the error was 2 % of the largest output rather than 34
-        # %, at the same speed.
-        quantization.quantize_dynamic(
-            str(plain), str(filepath), per_channel=True, reduce_range=True
-        )
 
 
 def _quantized(node):

@@ -153,15 +153,17 @@ class MaskedSteps:
 
         def gather():
             # The output of a masked time is the output of the previous valid time, or with go_backwards of
-            # the next.
+            # the next. WHY not tf.where for times without such an output: the step T - 1 of a sequence with
+            # a masked time is behind the valid steps, so its output is 0.
+            last_step = self._time - 1
             index = self._count - 1
-            if self._go_backwards:
+            if self._zero:
+                index = tf.where(self._mask, index, last_step)
+            elif self._go_backwards:
                 index = tf.where(self._mask, index, self._count)
-            defined = (index >= 0) & (index < tf.expand_dims(self.lengths, 1))
-            index = tf.clip_by_value(index, 0, self._time - 1)
-            spread = tf.gather(packed, index, batch_dims=1)
-            defined = self._mask if self._zero else defined
-            return tf.where(tf.expand_dims(defined, 2), spread, tf.zeros([], packed.dtype))
+            else:
+                index = tf.where(index < 0, last_step, index)
+            return tf.gather(packed, index, batch_dims=1)
 
         def prefix():
             if self._zero or self._go_backwards:

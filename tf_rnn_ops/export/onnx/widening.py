@@ -1,0 +1,47 @@
+"""Makes float32 of all bfloat16 in a graph.
+
+ONNX Runtime's CPU provider has few ops of bfloat16, and its Python API has no arrays of it. float32 has all values
+of bfloat16, so a file has the weights of its model and rounds less often.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+_NARROW, _WIDE = tf.bfloat16.as_datatype_enum, tf.float32.as_datatype_enum
+
+
+def widen(graph_def):
+    """Replaces bfloat16 in the attributes of all nodes and in the arguments of functions.
+
+    Args:
+        graph_def: A GraphDef; it is changed.
+
+    Returns:
+        Whether there is any.
+    """
+    found = False
+    for node in graph_def.node:
+        found |= _widen_node(node)
+    for function in graph_def.library.function:
+        for argument in (*function.signature.input_arg, *function.signature.output_arg):
+            if argument.type == _NARROW:
+                argument.type, found = _WIDE, True
+        for node in function.node_def:
+            found |= _widen_node(node)
+    return found
+
+
+def _widen_node(node):
+    found = False
+    for value in node.attr.values():
+        kind = value.WhichOneof("value")
+        if kind == "type" and value.type == _NARROW:
+            value.type, found = _WIDE, True
+        elif kind == "tensor" and value.tensor.dtype == _NARROW:
+            array = tf.make_ndarray(value.tensor).astype(np.float32)
+            value.tensor.CopyFrom(tf.make_tensor_proto(array))
+            found = True
+        elif kind == "list" and _NARROW in value.list.type:
+            value.list.type[:] = [_WIDE if one == _NARROW else one for one in value.list.type]
+            found = True
+    return found
