@@ -112,23 +112,31 @@ struct LayerEnd {
   void *dh0, *dc0;     // T
 };
 
-// Copies for each gate, multiplied by its mask: to[g, r, k] = from[r, k] * mask[g, r % B, k]. The
-// grid is [rows, width].
+// The steps of the rows of a matrix: row r is step first_step + r / batch of sequence r % batch.
+struct RowSteps {
+  const int* lengths;  // [batch]; null: all sequences have max_time steps
+  Int64 batch, max_time, first_step;
+};
+
+// Copies for each gate, multiplied by its mask: to[g, r, k] = from[r, k] * mask[g, r % B, k], and 0
+// where the sequence is finished. The grid is [rows, width].
 struct ApplyMasks {
   const void* from;   // T [rows, width]
-  const void* masks;  // T [gates, batch, width]
+  const void* masks;  // T [gates, batch, width]; null: 1
   void* to;           // T [gates, all_rows, width], from row `first_row`
-  Int64 rows, batch, width, all_rows, first_row;
+  RowSteps steps;
+  Int64 rows, width, all_rows, first_row;
   int gates, element;
 };
 
-// The reverse: to[r, k] = sum over g of from[g, r, k] * mask[g, r % B, k]. The grid is
-// [rows, width].
+// The reverse: to[r, k] = sum over g of from[g, r, k] * mask[g, r % B, k], and 0 where the sequence
+// is finished. The grid is [rows, width].
 struct SumMasked {
   const void* from;   // A [gates, rows, width]
   const void* masks;  // T [gates, batch, width]
   void* to;           // T [rows, width]
-  Int64 rows, batch, width;
+  RowSteps steps;
+  Int64 rows, width;
   int gates, element;
 };
 
@@ -150,8 +158,8 @@ struct SumRows {
   const void* b;      // A [rows, b_size]; null: 1
   const void* stats;  // A [rows, stats_size]: b is replaced by (b - stats[0]) * stats[1]; null: not
   void* partial;      // A [chunks, columns]
-  const int* lengths;
-  Int64 rows, batch, columns;
+  RowSteps steps;
+  Int64 rows, columns;
   Int64 a_size, b_size, stats_size;
   Int64 chunks, chunk_rows;
   int a_element;

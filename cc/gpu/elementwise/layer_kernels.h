@@ -18,7 +18,7 @@ template <typename A>
 RNN_OPS_DEVICE void BeginLayer(const LayerBegin& p) {
   const LayerCall& call = p.call;
   RNN_OPS_FOR_ROWS(b, call.batch) {
-    const bool empty = StepsOf(call, b) == 0, valid = IsLengthValid(call, b);
+    const bool empty = StepsOf(call, b) == 0, valid = IsLengthValid(call.lengths, call.max_time, b);
     RNN_OPS_FOR_COLUMNS(k, call.hidden > call.units ? call.hidden : call.units) {
       if (call.header && b == 0 && k == 0) call.header[0] = call.fingerprint;
       if (k < call.hidden) {
@@ -267,7 +267,9 @@ RNN_OPS_DEVICE void BackProjection(const LayerBackStep& p) {
       if (running) {
         dh = GradientOfH<A>(p, b, k);
         const A h = GetElement<A>(call.element, p.y, at);
-        if (limit > A(0) && (h >= limit || h <= -limit)) dh = 0;
+        // A gradient of NaN says that the reserve space is of another call.
+        const bool clipped = limit > A(0) && (h >= limit || h <= -limit);
+        if (clipped && OwnsReserve(call)) dh = 0;
       }
       PutElement(call.element, dh, p.dprojected, at);
     }
@@ -302,9 +304,11 @@ template <typename A>
 RNN_OPS_DEVICE void MultiplyByMasks(const ApplyMasks& p) {
   RNN_OPS_FOR_ROWS(r, p.rows) {
     RNN_OPS_FOR_COLUMNS(k, p.width) {
-      const A value = GetElement<A>(p.element, p.from, r * p.width + k);
+      const bool running = IsRunning(p.steps, r);
+      const A value = running ? GetElement<A>(p.element, p.from, r * p.width + k) : A(0);
       RNN_OPS_NO_UNROLL for (int g = 0; g < p.gates; ++g) {
-        const A mask = GetElement<A>(p.element, p.masks, (g * p.batch + r % p.batch) * p.width + k);
+        const Int64 mask_at = (g * p.steps.batch + r % p.steps.batch) * p.width + k;
+        const A mask = running && p.masks ? GetElement<A>(p.element, p.masks, mask_at) : A(1);
         PutElement(p.element, value * mask, p.to, (g * p.all_rows + p.first_row + r) * p.width + k);
       }
     }
@@ -316,9 +320,11 @@ RNN_OPS_DEVICE void SumOverMasks(const SumMasked& p) {
   RNN_OPS_FOR_ROWS(r, p.rows) {
     RNN_OPS_FOR_COLUMNS(k, p.width) {
       A sum = 0;
-      RNN_OPS_NO_UNROLL for (int g = 0; g < p.gates; ++g) {
+      const int gates = IsRunning(p.steps, r) ? p.gates : 0;
+      RNN_OPS_NO_UNROLL for (int g = 0; g < gates; ++g) {
+        const Int64 mask_at = (g * p.steps.batch + r % p.steps.batch) * p.width + k;
         sum += static_cast<const A*>(p.from)[(g * p.rows + r) * p.width + k] *
-               GetElement<A>(p.element, p.masks, (g * p.batch + r % p.batch) * p.width + k);
+               GetElement<A>(p.element, p.masks, mask_at);
       }
       PutElement(p.element, sum, p.to, r * p.width + k);
     }
@@ -343,7 +349,7 @@ RNN_OPS_DEVICE void SumOverRows(const SumRows& p) {
     RNN_OPS_FOR_COLUMNS(k, p.columns) {
       A sum = 0;
       RNN_OPS_NO_UNROLL for (Int64 r = first; r < end; ++r) {
-        if (p.lengths && r / p.batch >= p.lengths[r % p.batch]) continue;
+        if (!IsRunning(p.steps, r)) continue;
         A value = GetElement<A>(p.a_element, p.a, r * p.a_size + k);
         if (p.b) {
           A factor = static_cast<const A*>(p.b)[r * p.b_size + k];

@@ -52,14 +52,20 @@ RNN_OPS_DEVICE A NotANumber() {
 
 // ---- Rows ----
 
-RNN_OPS_DEVICE bool IsLengthValid(const LayerCall& call, Int64 b) {
-  return !call.lengths || (call.lengths[b] >= 0 && call.lengths[b] <= call.max_time);
+RNN_OPS_DEVICE bool IsLengthValid(const int* lengths, Int64 max_time, Int64 b) {
+  return !lengths || (lengths[b] >= 0 && lengths[b] <= max_time);
 }
 
 // The number of steps of a row. A row with an invalid length runs all steps, from states of NaN.
 // WHY not an error: only the device knows the length, and asking it would stop the stream.
+RNN_OPS_DEVICE Int64 StepsOf(const int* lengths, Int64 max_time, Int64 b) {
+  return lengths && IsLengthValid(lengths, max_time, b) ? lengths[b] : max_time;
+}
 RNN_OPS_DEVICE Int64 StepsOf(const LayerCall& call, Int64 b) {
-  return call.lengths && IsLengthValid(call, b) ? call.lengths[b] : call.max_time;
+  return StepsOf(call.lengths, call.max_time, b);
+}
+RNN_OPS_DEVICE bool IsRunning(const RowSteps& p, Int64 row) {
+  return p.first_step + row / p.batch < StepsOf(p.lengths, p.max_time, row % p.batch);
 }
 
 // Whether the reserve space belongs to this call.
@@ -156,6 +162,7 @@ template <typename A>
 RNN_OPS_DEVICE A GradientOfC(const LayerBackStep& p, Int64 b, Int64 u) {
   const Int64 at = b * p.call.units + u;
   if (p.t < StepsOf(p.call, b) - 1) return static_cast<const A*>(p.dc)[at];
+  if (!OwnsReserve(p.call)) return NotANumber<A>();
   return GetElement<A>(p.call.element, p.dc_n, at);
 }
 

@@ -168,20 +168,20 @@ class BackwardSteps {
     return SwapLeading(call_, p_.dtype, args_.dx, dx, n_.T, n_.B, n_.I);
   }
 
-  // x time-major, with zeros behind the ends of rows.
+  // x time-major, with zeros behind the ends of rows, unless MaskedInputs() writes them.
   // WHY zeros: the gradients of the gates are 0 there, but 0 times NaN is not.
   Status CleanInput(const void** x) const {
     RNN_OPS_RETURN_IF_ERROR(TimeMajor(call_, p_, "the transposed input", args_.in.x, n_.I, x));
-    if (args_.in.lengths == nullptr) return Status();
+    if (args_.in.lengths == nullptr || p_.input_masked) return Status();
     void* clean = const_cast<void*>(*x);  // a transposed copy is ours
     if (p_.time_major) {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the masked input", n_.rows() * n_.I, p_.dtype, &clean));
     }
-    const elementwise::MaskRows args = {*x,   clean, args_.in.lengths, n_.T,
-                                        n_.B, n_.I,  /*time_major=*/1};
+    const MaskedCopy copy = {*x,        clean, n_.rows(),
+                             n_.rows(), 0,     StepsFrom(p_, args_.in.lengths, 0)};
     *x = clean;
-    return call_.Launch(KernelForSize(Kernel::mask_sequence_b16, p_.dtype), n_.rows(), n_.I, args);
+    return MaskCopies(call_, p_, /*masks=*/nullptr, 1, n_.I, copy);
   }
 
   // The same with masks for each gate, as many rows at a time as fit.
@@ -202,11 +202,12 @@ class BackwardSteps {
       elementwise::SumMasked sum = {};
       sum.from = masked_dx, sum.masks = args_.in.input_mask;
       sum.to = At(dx, p_.dtype, first * n_.I);
-      sum.rows = rows, sum.batch = n_.B, sum.width = n_.I;
+      sum.steps = StepsFrom(p_, args_.in.lengths, first);
+      sum.rows = rows, sum.width = n_.I;
       sum.gates = static_cast<int>(n_.G), sum.element = ElementOf(p_.dtype);
       RNN_OPS_RETURN_IF_ERROR(
           call_.Launch(KernelForMath(Kernel::sum_masked_f32, p_.dtype), rows, n_.I, sum));
-      const MaskedCopy copy = {At(x, p_.dtype, first * n_.I), masked_x, rows, rows, 0};
+      const MaskedCopy copy = {At(x, p_.dtype, first * n_.I), masked_x, rows, rows, 0, sum.steps};
       RNN_OPS_RETURN_IF_ERROR(MaskCopies(call_, p_, args_.in.input_mask, n_.G, n_.I, copy));
       RNN_OPS_RETURN_IF_ERROR(dkernel->Add({n_.I, n_.H, rows, n_.G},
                                            Transposed(masked_x, n_.I, rows * n_.I),
@@ -215,23 +216,38 @@ class BackwardSteps {
     return Status();
   }
 
+  // The h before each step, for `gates` gates with their masks, and 0 where a sequence is finished:
+  // [gates, T, B, S].
+  Status PreviousH(int64_t gates, const void** result) const {
+    void* h = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the masked h", gates * n_.rows() * n_.S, p_.dtype, &h));
+    *result = h;
+    const void* const masks = p_.recurrent_masked ? args_.in.recurrent_mask : nullptr;
+    const int32_t* const lengths = args_.in.lengths;
+    const int64_t rest = n_.rows() - n_.B;
+    RNN_OPS_RETURN_IF_ERROR(
+        MaskCopies(call_, p_, masks, gates, n_.S,
+                   {args_.in.h0, h, n_.B, n_.rows(), 0, StepsFrom(p_, lengths, 0)}));
+    return MaskCopies(call_, p_, masks, gates, n_.S,
+                      {y_, h, rest, n_.rows(), n_.B, StepsFrom(p_, lengths, n_.B)});
+  }
+
   // dR = h_prev' dgates; the columns of GruResetBefore's candidate are m' dgates. dP = m' dh.
   Status Recurrent() const {
     const int64_t gates = n_.gates_of_h(), columns = n_.columns();
     WeightGradient drecurrent(call_, p_.dtype, args_.drecurrent_kernel, n_.S * columns);
     RNN_OPS_RETURN_IF_ERROR(drecurrent.Begin());
     if (p_.recurrent_masked) {
-      void* h = nullptr;
-      RNN_OPS_RETURN_IF_ERROR(
-          call_.Scratch("the masked h", gates * n_.rows() * n_.S, p_.dtype, &h));
-      const int64_t rest = n_.rows() - n_.B;
-      RNN_OPS_RETURN_IF_ERROR(MaskCopies(call_, p_, args_.in.recurrent_mask, gates, n_.S,
-                                         {args_.in.h0, h, n_.B, n_.rows(), 0}));
-      RNN_OPS_RETURN_IF_ERROR(MaskCopies(call_, p_, args_.in.recurrent_mask, gates, n_.S,
-                                         {y_, h, rest, n_.rows(), n_.B}));
+      const void* h = nullptr;
+      RNN_OPS_RETURN_IF_ERROR(PreviousH(gates, &h));
       RNN_OPS_RETURN_IF_ERROR(drecurrent.Add({n_.S, n_.H, n_.rows(), gates},
                                              Transposed(h, n_.S, n_.rows() * n_.S),
                                              {dgates_h_, columns, n_.H}, columns, n_.H));
+    } else if (args_.in.lengths != nullptr) {
+      const void* h = nullptr;
+      RNN_OPS_RETURN_IF_ERROR(PreviousH(1, &h));
+      RNN_OPS_RETURN_IF_ERROR(drecurrent.Add({n_.S, gates * n_.H, n_.rows()}, Transposed(h, n_.S),
+                                             {dgates_h_, columns}, columns));
     } else {
       // The h_prev of the first step is in another tensor than the h_prev of later steps.
       RNN_OPS_RETURN_IF_ERROR(drecurrent.Add({n_.S, gates * n_.H, n_.B},

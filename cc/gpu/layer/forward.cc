@@ -104,7 +104,9 @@ class ForwardSteps {
     }
     for (int64_t first = 0; first < rows; first += masked_rows_) {
       const int64_t some = std::min(masked_rows_, rows - first);
-      const MaskedCopy copy = {At(x, p_.dtype, first * n_.I), masked_x_, some, some, 0};
+      // WHY no lengths: the kernels ignore the gates of finished rows.
+      const MaskedCopy copy = {At(x, p_.dtype, first * n_.I), masked_x_, some, some, 0,
+                               StepsFrom(p_, nullptr, 0)};
       RNN_OPS_RETURN_IF_ERROR(MaskCopies(call_, p_, args_.in.input_mask, n_.G, n_.I, copy));
       RNN_OPS_RETURN_IF_ERROR(
           call_.Multiply({some, n_.H, n_.I, n_.G}, {masked_x_, n_.I, some * n_.I},

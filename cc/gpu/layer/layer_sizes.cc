@@ -1,6 +1,7 @@
 #include "cc/gpu/layer/layer_sizes.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace rnn_ops {
 namespace gpu {
@@ -81,8 +82,14 @@ uint64_t Fingerprint(const LayerProblem& p) {
                    static_cast<int>(p.bias_rows)}) {
     hash.Add(static_cast<uint64_t>(kind));
   }
-  for (bool flag : {p.has_peepholes, p.has_layer_norm, p.recurrent_masked, p.zoneout_drawn}) {
+  for (bool flag :
+       {p.has_peepholes, p.has_layer_norm, p.input_masked, p.recurrent_masked, p.zoneout_drawn}) {
     hash.Add(flag ? 1 : 0);
+  }
+  for (float number : {p.cell_clip, p.proj_clip, p.zoneout_h, p.zoneout_c, p.layer_norm_epsilon}) {
+    uint32_t bits;
+    std::memcpy(&bits, &number, sizeof(bits));
+    hash.Add(bits);
   }
   return hash.value();
 }
@@ -180,11 +187,16 @@ int64_t MaskedRows(const LayerProblem& p, int64_t bytes, int64_t element, int64_
   return std::max<int64_t>(1, std::min(steps, fit)) * n.B;
 }
 
+elementwise::RowSteps StepsFrom(const LayerProblem& p, const int32_t* lengths, int64_t first_row) {
+  return {lengths, p.batch, p.max_time, first_row / p.batch};
+}
+
 Status MaskCopies(const ProductCall& call, const LayerProblem& p, const void* masks, int64_t gates,
                   int64_t width, const MaskedCopy& copy) {
   elementwise::ApplyMasks args = {};
   args.from = copy.from, args.masks = masks, args.to = copy.to;
-  args.rows = copy.rows, args.batch = p.batch, args.width = width;
+  args.steps = copy.steps;
+  args.rows = copy.rows, args.width = width;
   args.all_rows = copy.all_rows, args.first_row = copy.first_row;
   args.gates = static_cast<int>(gates), args.element = ElementOf(p.dtype);
   return call.Launch(KernelForMath(Kernel::apply_masks_f32, p.dtype), copy.rows, width, args);

@@ -69,11 +69,16 @@ Status SwapLeading(const ProductCall& call, Dtype dtype, void* to, const void* f
 // most `steps`. `element`: the size of an element of a copy.
 int64_t MaskedRows(const LayerProblem& p, int64_t bytes, int64_t element, int64_t steps);
 
-// Copies of [rows, width] for each gate, multiplied by the masks [gates, B, width]; see ApplyMasks.
+// The steps of rows from row `first_row` of a sequence tensor on.
+elementwise::RowSteps StepsFrom(const LayerProblem& p, const int32_t* lengths, int64_t first_row);
+
+// Copies of [rows, width] for each gate, multiplied by the masks [gates, B, width], or by 1 if they
+// are null; see ApplyMasks.
 struct MaskedCopy {
   const void* from;
   void* to;
-  int64_t rows, all_rows, first_row;
+  int64_t rows, all_rows, first_row;  // first_row: in `to`
+  elementwise::RowSteps steps;
 };
 Status MaskCopies(const ProductCall& call, const LayerProblem& p, const void* masks, int64_t gates,
                   int64_t width, const MaskedCopy& copy);

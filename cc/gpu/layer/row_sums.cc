@@ -26,8 +26,8 @@ Status RowSums::Add(const RowSum& sum) const {
   if (sum.to == nullptr) return Status();
   elementwise::SumRows args = {};
   args.a = sum.a, args.b = sum.b, args.stats = sum.stats, args.partial = partial_;
-  args.lengths = lengths_;
-  args.rows = p_.max_time * p_.batch, args.batch = p_.batch, args.columns = sum.columns;
+  args.steps = StepsFrom(p_, lengths_, 0);
+  args.rows = p_.max_time * p_.batch, args.columns = sum.columns;
   args.a_size = sum.a_size, args.b_size = sum.b_size, args.stats_size = elementwise::kStats;
   args.chunks = chunks_, args.chunk_rows = chunk_rows_;
   args.a_element = sum.a_is_wide ? elementwise::kArithmetic : ElementOf(p_.dtype);

@@ -190,6 +190,14 @@ def compare(layer, mode, dtype, time_major, number, **settings):
     return verdict(errors, TF32_BOUND if tf32 else BOUNDS[dtype])
 
 
+def wide_rows(layer, dtype):
+    """Layer normalization of more units than a block has threads."""
+    rng = np.random.default_rng(0)
+    case = layer_cases.layer_case("lstm_layer_norm", (5, 7, 16, 600), rng, TYPES[dtype])
+    got, want = Call(layer, case, dtype).run(), case.reference()
+    return verdict({n: difference(got[n], want[n]) for n in want if n in got}, BOUNDS[dtype])
+
+
 def repeats(layer, mode, dtype):
     """The same call gives the same bits."""
     case = layer_cases.layer_case(mode, (20, 32, 64, 256), np.random.default_rng(0), TYPES[dtype])
@@ -204,6 +212,8 @@ def layer_checks(layer):
     ):
         label = f"layers {TYPES[dtype]} {mode} time_major={time_major} {k}"
         yield label, functools.partial(compare, layer, mode, dtype, time_major, k)
+    for dtype in (torch.float32, torch.float64):
+        yield f"layers {TYPES[dtype]} wide rows", functools.partial(wide_rows, layer, dtype)
     for mode in layer_cases.MODES if layer.device == "cuda" else ():
         label = f"layers float32 {mode} tf32"
         yield (

@@ -102,8 +102,9 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
     Keras's implementation runs, with the same result, for activations other than tanh, sigmoid,
     hard_sigmoid, relu and linear, for unroll=True and for use_cudnn=False. If TensorFlow sees a GPU, it
     also runs under XLA, with activations other than Keras's defaults, and in training with
-    recurrent_dropout or with implementation=1 and dropout, which cuDNN does not have. `explain` tells
-    whether the op or Keras's implementation runs.
+    recurrent_dropout or with implementation=1 and dropout, which cuDNN does not have; the environment
+    variable TF_RNN_OPS_GPU_LAYERS=1 changes that. `explain` tells whether the op or Keras's
+    implementation runs.
 
     Example:
         >>> import tensorflow as tf

@@ -115,7 +115,7 @@ def explain(
     rows = [
         Explanation(name, type(layer).__name__, *_path(layer, compiled)) for name, layer in layers
     ]
-    found = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
+    found = Explanations(rows, _notes(layers, rows, compiled), printed=print_fn is not None)
     if print_fn is not None:
         print_fn(str(found))
     return found
@@ -154,7 +154,7 @@ def _one_step_reason(layer):
     return eligibility.single_step_reason(layer, shape[1])
 
 
-def _notes(layers, rows):
+def _notes(layers, rows, compiled):
     """The notes on layers that run as one op."""
     fused = [layer for layer, row in zip(layers, rows) if row.path in (FUSED, KERAS_IN_TRAINING)]
     notes = []
@@ -171,10 +171,10 @@ def _notes(layers, rows):
         )
     if fused and (reason := eligibility.xla_reason()):
         notes.append(f"XLA (jit_compile=True): {reason}.")
-    return notes + _gpu_notes(layers, rows)
+    return notes + _gpu_notes(layers, rows, compiled)
 
 
-def _gpu_notes(layers, rows):
+def _gpu_notes(layers, rows, compiled):
     """Notes on LayerRNN, if TensorFlow sees a GPU."""
     if not environment.has_gpu():
         return []
@@ -182,31 +182,35 @@ def _gpu_notes(layers, rows):
         ran = [
             name
             for (name, layer), row in zip(layers, rows)
-            if row.path == FUSED and not _is_stack(layer) and _uses_layer_rnn(layer)
+            if row.path == FUSED and not _is_stack(layer) and (compiled or _uses_layer_rnn(layer))
         ]
-        return (
-            [f"LayerRNN runs {', '.join(ran)} on the GPU, which is not tested yet."] if ran else []
-        )
-    left = [
-        name
-        for (name, layer), row in zip(layers, rows)
-        if row.path in (KERAS, KERAS_IN_TRAINING)
-        and isinstance(layer, _OURS)
-        and eligibility.has_op_cells(layer)
-    ]
-    if not left:
+        names = ", ".join(ran)
+        return [f"LayerRNN runs {names} on the GPU, which is not tested yet."] if ran else []
+    if not any(_may_have_a_kernel(layer, row) for (_, layer), row in zip(layers, rows)):
         return []
     return [
-        f"The environment variable TF_RNN_OPS_GPU_LAYERS=1 lets LayerRNN run {', '.join(left)} on the GPU, "
+        "With the environment variable TF_RNN_OPS_GPU_LAYERS=1, LayerRNN runs more arguments on the GPU, "
         "which is not tested yet (docs/gpu.md)."
     ]
 
 
 def _uses_layer_rnn(layer):
-    """Whether LayerRNN runs some calls of a layer."""
+    """Whether LayerRNN runs some calls of a layer in a graph."""
+    shape = (layer.get_build_config() or {}).get("input_shape") or (None, None)
     return any(
-        cells.op_name(cell) == "LayerRNN" or cells.needs_gate_masks(cell)
+        cells.op_name(cell) == "LayerRNN" or shape[1] == 1 or cells.needs_gate_masks(cell)
         for cell in eligibility.cells_of(layer)
+    )
+
+
+def _may_have_a_kernel(layer, row):
+    """Whether it runs Keras's implementation for want of a kernel, as far as its arguments tell."""
+    return (
+        row.path in (KERAS, KERAS_IN_TRAINING)
+        and isinstance(layer, _OURS)
+        and eligibility.has_op_cells(layer)
+        and not layer.unroll
+        and getattr(layer, "use_cudnn", "auto") is not False
     )
 
 
