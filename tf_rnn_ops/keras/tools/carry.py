@@ -1,5 +1,6 @@
 """Copies weights, states and flags from a model to its copy."""
 
+import copy
 import tempfile
 import textwrap
 
@@ -22,7 +23,7 @@ def through_config(kind, thing):
         ValueError: get_config and from_config of the class do not make a copy.
     """
     try:
-        return type(thing).from_config(thing.get_config())
+        return type(thing).from_config(_with_own_map(thing.get_config()))
     except Exception as error:  # The methods may be a user's.
         named = isinstance(error, (NotImplementedError, TypeError, ValueError))
         text = str(error) if named else f"{type(error).__name__}: {error}"
@@ -33,6 +34,12 @@ def through_config(kind, thing):
             f"through get_config and from_config: {reason} Give its class, and the classes of the objects that it "
             f"holds, a suitable get_config, or do not make a copy: {ACCELERATE}"
         ) from error
+
+
+def _with_own_map(config):
+    """A config whose DTypePolicyMap the copy may change, as quantize() of a layer does."""
+    is_map = isinstance(config.get("dtype"), keras.dtype_policies.DTypePolicyMap)
+    return {**config, "dtype": copy.deepcopy(config["dtype"])} if is_map else config
 
 
 def carry_state(pairs):
