@@ -1,6 +1,6 @@
 """A model that keeps the policies of its layers in a DTypePolicyMap, as the backbones of KerasHub do.
 
-As a child process: loads files that a parent wrote, and checks the predictions that are beside them.
+As a child process: loads files that a parent wrote, and checks the predictions next to them.
 
 Usage: python -m support.quantized_backbone FOLDER
 """
