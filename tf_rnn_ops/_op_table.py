@@ -138,7 +138,10 @@ OPS = {
         optional=(*QUANTIZED_WEIGHTS[4:], "sequence_lengths"),
     ),
     "PackQuantizedLayerRNN": _op(
-        QUANTIZED_WEIGHTS, ("packed",), {"rnn_mode": "lstm", "keep": False}, optional=QUANTIZED_WEIGHTS[4:]
+        QUANTIZED_WEIGHTS,
+        ("packed",),
+        {"rnn_mode": "lstm", "keep": False},
+        optional=QUANTIZED_WEIGHTS[4:],
     ),
     "BlockLSTMV2": _op(("seq_len_max", *_BLOCK), _GATES, {"cell_clip": 0.0, "use_peephole": False}),
     "BlockLSTMGradV2": _op(

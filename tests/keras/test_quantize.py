@@ -340,7 +340,10 @@ def test_weights_are_packed_once(policy, use_bias, x, monkeypatch):
 
     monkeypatch.setattr(raw_ops, "PackQuantizedLayerRNN", recorded)
     arguments = {"dtype": policy, "recurrent_initializer": "glorot_uniform"}
-    for layer in (made("LSTM", x, use_bias=use_bias, **arguments), loaded_lstm(x, use_bias, policy)):
+    for layer in (
+        made("LSTM", x, use_bias=use_bias, **arguments),
+        loaded_lstm(x, use_bias, policy),
+    ):
         packed.clear()
         before = np.array(keras.ops.cast(layer(x), "float32"))
         layer(x)

@@ -65,7 +65,9 @@ def test_variables_are_gone(x):
     model = keras.Sequential([keras.Input((None, 6)), ours.GRU(5), keras.layers.Dense(2)])
     model.predict(x, verbose=0)
     cell = model.layers[0].cell
-    weights = [weakref.ref(w) for one in (cell.kernel, cell.recurrent_kernel) for w in (one, one.value)]
+    weights = [
+        weakref.ref(w) for one in (cell.kernel, cell.recurrent_kernel) for w in (one, one.value)
+    ]
     model.quantize("int8")
     gc.collect()
     assert not any(weight() for weight in weights)

@@ -27,7 +27,8 @@ def resident():
 
 def made(units, layers=1):
     rnns = [
-        ours.LSTM(units, return_sequences=True, recurrent_initializer="zeros") for _ in range(layers)
+        ours.LSTM(units, return_sequences=True, recurrent_initializer="zeros")
+        for _ in range(layers)
     ]
     return keras.Sequential([keras.Input((None, units)), *rnns])
 

@@ -340,6 +340,26 @@ def test_layers_get_other_variables():
     assert layer.kernel.dtype == "float32"
 
 
+def test_variables_that_a_mixed_policy_does_not_cast():
+    seen = []
+
+    class Reader(keras.layers.Layer):
+        def build(self, shape):
+            self.weight = self.add_weight(shape=(1,))
+
+        def call(self, x):
+            seen.append(self.weight.value.dtype.name)
+            return x
+
+    layer = Reader(dtype="mixed_bfloat16")
+    layer.build(None)
+    for casts in (True, False):
+        quantization.autocast(layer.weight, casts)
+        layer(np.ones(1, "float32"))
+    quantization.autocast(None, True)
+    assert seen == ["bfloat16", "float32"]
+
+
 def test_who_sets_an_attribute():
     seen = []
 

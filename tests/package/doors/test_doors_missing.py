@@ -290,6 +290,16 @@ def test_layers_that_keras_does_not_lock():
         pass
 
 
+def test_an_int8_layer_whose_bias_keras_casts(monkeypatch):
+    """The op then computes with a bias in bfloat16, whose weights are packed at each call."""
+    x = np.ones((2, 3, 4), "float32")
+    layer = tf_rnn_ops.keras.LSTM(5, dtype="mixed_bfloat16", bias_initializer="glorot_normal")
+    want = keras.ops.cast(layer(x), "float32")
+    layer.quantize("int8")
+    quantization.autocast(layer.cell.bias, True)  # as if Keras did not read the attribute
+    np.testing.assert_allclose(keras.ops.cast(layer(x), "float32"), want, atol=0.03)
+
+
 def test_layers_inside_of_layers(monkeypatch):
     model = _model()
     monkeypatch.delattr(keras.layers.Layer, "_flatten_layers")

@@ -13,7 +13,6 @@ from tf_rnn_ops.keras.path import eligibility, masks
 from tf_rnn_ops.keras.path.fused import can_keep_packed
 from tf_rnn_ops.native.tf_internals import tracing
 
-
 _NO_INT8 = "stacks have float weights"
 
 

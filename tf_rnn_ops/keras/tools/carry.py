@@ -28,7 +28,7 @@ def through_config(kind, thing, copy=None):
     """
     try:
         if copy is None:
-            return type(thing).from_config(thing.get_config())
+            return type(thing).from_config(held_layers.with_own_map(thing.get_config()))
         with held_layers.policy_of(thing):
             return held_layers.from_config(thing, copy)
     except Exception as error:  # The methods may be a user's.

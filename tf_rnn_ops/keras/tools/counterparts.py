@@ -110,4 +110,6 @@ def dropout(stack, k, prefix):
     """Makes the Dropout layer behind layer k of a stack."""
     seed = stack.seed + k if isinstance(stack.seed, int) else None
     name = f"{prefix}_dropout_{k}"
-    return keras.layers.Dropout(stack.dropout, seed=seed, dtype=policies.policy_of(stack), name=name)
+    return keras.layers.Dropout(
+        stack.dropout, seed=seed, dtype=policies.policy_of(stack), name=name
+    )

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import copy as copying
 import warnings
 from typing import Any, Callable
 
@@ -27,11 +28,17 @@ def from_config(layer: keras.layers.Layer, copy: Callable) -> Any:
     """
     held = _by_name(layer)
     if not held:
-        return type(layer).from_config(layer.get_config())
-    config = _config_of(layer)
+        return type(layer).from_config(with_own_map(layer.get_config()))
+    config = with_own_map(_config_of(layer))
     with keras.saving.custom_object_scope({_COPY: _copies(list(held.values()), copy)}):
         numbers = {name: number for number, name in enumerate(held)}
         return type(layer).from_config(_with_copies(config, numbers))
+
+
+def with_own_map(config: dict) -> dict:
+    """A config whose DTypePolicyMap the copy may change, as quantize() of a layer does."""
+    is_map = isinstance(config.get("dtype"), keras.dtype_policies.DTypePolicyMap)
+    return {**config, "dtype": copying.deepcopy(config["dtype"])} if is_map else config
 
 
 def _config_of(layer):
