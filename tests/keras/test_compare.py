@@ -198,7 +198,7 @@ def test_a_difference_is_seen(model, x, monkeypatch):
         copy.set_weights([w + 0.1 for w in copy.get_weights()])
         return copy
 
-    monkeypatch.setattr(tool, "convert", other_weights)
+    monkeypatch.setattr(tool, "convert_silently", other_weights)
     assert compare(model, x, repeats=1, print_fn=None).difference > 1e-3
 
 
@@ -217,7 +217,7 @@ def test_an_output_of_nan_alone_shows(model, x, monkeypatch):
         first, second = copy.outputs
         return keras.Model(copy.input, [first, second * np.nan])
 
-    monkeypatch.setattr(tool, "convert", nan_in_ours)
+    monkeypatch.setattr(tool, "convert_silently", nan_in_ours)
     assert np.isnan(compare(two, x, repeats=1, print_fn=None).difference)
 
 

@@ -243,3 +243,42 @@ def test_stacks_in_a_wrapper(rng):
     assert type(copy.layers[1].layer) is rnn.CudnnGRU
     with pytest.raises(ValueError, match="inside of a layer or a model of a class"):
         rnn.convert(model, to="keras")
+
+
+@pytest.mark.parametrize("kind", ["functional", "sequential"])
+def test_the_model_stays_compiled_meanwhile(kind):
+    """Another thread may train or predict with it."""
+    seen = []
+
+    class Looks(keras.layers.Layer):
+        @classmethod
+        def from_config(cls, config):
+            seen.append((model.compiled, [one.name for one in model.layers], model.loss))
+            return cls(**config)
+
+        def call(self, x):
+            return x
+
+    x = keras.Input((TIME, SIZE))
+    if kind == "functional":
+        model = keras.Model(x, keras.layers.LSTM(UNITS)(Looks()(x)))
+    else:
+        model = keras.Sequential([x, Looks(), keras.layers.LSTM(UNITS)])
+    model.compile("sgd", "mse")
+    names = [one.name for one in model.layers]
+    copy = rnn.convert(model)
+    assert seen == [(True, names, "mse")] and copy.compiled and copy.loss == "mse"
+    assert copy.optimizer is not model.optimizer
+
+
+def test_a_lambda_alone_and_a_lambda_twice(rng):
+    layer = double()
+    assert rnn.convert(layer).function is layer.function
+    x = keras.Input((TIME, SIZE))
+    model = keras.Model(x, keras.layers.GRU(UNITS)(layer(Residual(layer)(layer(x)))))
+    before = facts(model)
+    copy = rnn.convert(model)
+    assert facts(model) == before
+    assert len(copy.get_layer(layer.name)._inbound_nodes) == 2
+    x = rng.normal(size=(2, TIME, SIZE)).astype("float32")
+    np.testing.assert_allclose(copy(x), model(x), rtol=0, atol=1e-6)

@@ -205,6 +205,29 @@ def with_lengths(x):
     return rnn.CudnnGRU(UNITS, name="culprit")(x, sequence_lengths=lengths)
 
 
+class Doubled(keras.layers.GRU):
+    def call(self, sequences, initial_state=None, mask=None, training=False):
+        return super().call(sequences, initial_state, mask, training) * 2
+
+
+class Direct(keras.layers.Wrapper):
+    """Calls the method of a layer, as TimeDistributed does."""
+
+    def call(self, x):
+        return self.layer.call(x)
+
+    def compute_output_shape(self, shape):
+        return self.layer.compute_output_shape(shape)
+
+
+def a_call_of_its_own(x):
+    return Doubled(UNITS, name="culprit")(x)
+
+
+def not_the_layer_itself(x):
+    return keras.layers.GRU(UNITS)(Direct(keras.layers.GRU(UNITS, name="culprit", **SEQUENCES))(x))
+
+
 def before_a_gru(layer):
     """A layer whose output a GRU reads."""
     return lambda x: keras.layers.GRU(UNITS)(layer(x))
@@ -226,6 +249,8 @@ REFUSED = {
         "MaxPooling1D combines steps",
     ),
     "attention": (attention, "MultiHeadAttention combines steps"),
+    "a_call_of_its_own": (a_call_of_its_own, "class Doubled has a method `call` of its own"),
+    "not_the_layer_itself": (not_the_layer_itself, "'direct.*' does not call the layer itself"),
     "lengths": (with_lengths, "gets sequence_lengths, but every step of a stream counts"),
     "backwards": (backwards, "reads its input backwards, from the last step"),
     "both": (both, "also reads its input backwards, from the last step"),

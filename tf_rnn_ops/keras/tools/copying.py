@@ -12,7 +12,7 @@ from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.keras.tools import carry, pairs, recompile
+from tf_rnn_ops.keras.tools import carry, layer_calls, pairs, recompile
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
 from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
 from tf_rnn_ops.keras.tools.graph import maskable
@@ -134,12 +134,12 @@ class _Copier:
     def _rebuilt(self, model):
         if isinstance(model, keras.Sequential):
             return self._sequential(model)
-        with _uncompiled(model):
-            return keras.models.clone_model(
-                model,
-                input_tensors=keras.tree.map_structure(_new_input, model.input),
-                clone_function=self.copy,
-            )
+        return keras.models.clone_model(
+            # WHY: Keras would compile the clone, which needs serializable losses.
+            layer_calls.variant(model, compiled=False),
+            input_tensors=keras.tree.map_structure(_new_input, model.input),
+            clone_function=self.copy,
+        )
 
     def _sequential(self, model):
         copies = [self.copy(layer) for layer in model.layers]
@@ -284,14 +284,3 @@ def _scope(model):
     if strategy is None or tf.distribute.has_strategy():
         return contextlib.nullcontext()
     return strategy.scope()
-
-
-@contextlib.contextmanager
-def _uncompiled(model):
-    """Keeps clone_model from compiling the clone, since that needs serializable losses."""
-    compiled = model.compiled
-    model.compiled = False
-    try:
-        yield
-    finally:
-        model.compiled = compiled

@@ -288,7 +288,7 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
 def _stream(model, signature, time):
     try:
         return Stream(model, signature, time)
-    except ValueError as error:  # Keras and TensorFlow add lines to what is raised in a layer
+    except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
         raise ValueError(one_line(error)) from error
 
 

@@ -4,6 +4,7 @@ import keras
 
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.tools.time_axes import Call, is_recurrent, reads_time
+from tf_rnn_ops.params.keras_internals import flatten_layers
 
 _BACKWARDS = "it reads its input backwards, from the last step"
 _BOTH = "it also reads its input backwards, from the last step"
@@ -37,6 +38,38 @@ _ALL = _classes(
 )
 
 
+def check(model: keras.Model, calls: list[Call]) -> None:
+    """Raises ValueError for a layer that cannot stream.
+
+    Args:
+        model: A model.
+        calls: The calls of its layers.
+    """
+    for call in calls:
+        if reason := reason_against(call):
+            raise ValueError(f"The layer {call.layer.name!r} cannot stream, because {reason}.")
+    hidden = _hidden(model, calls)
+    for call in calls:
+        # A model may have layers that it does not use here.
+        if isinstance(call.layer, keras.Model) or not any(call.first):
+            continue
+        if found := hidden & set(flatten_layers(call.layer)):
+            raise ValueError(
+                f"The layer {found.pop().name!r} cannot stream, because {call.layer.name!r} does not call the layer "
+                "itself, but its method `call`."
+            )
+
+
+def _hidden(model, calls):
+    """The recurrent layers that are not called, without those that begin with zeros at each step."""
+    layers = flatten_layers(model)
+    found = {layer for layer in layers if is_recurrent(layer)} - {call.layer for call in calls}
+    for layer in layers:
+        if isinstance(layer, keras.layers.TimeDistributed):
+            found -= set(flatten_layers(layer.layer))
+    return found
+
+
 def reason_against(call: Call) -> str:
     """The reason why the layer of a call cannot stream, as a part of a sentence; empty if it can."""
     layer = call.layer
@@ -64,6 +97,8 @@ def _of_recurrent(call):
         return "it gets sequence_lengths, but every step of a stream counts"
     if call.layer.go_backwards:
         return _BACKWARDS
+    if not type(call.layer).call.__module__.startswith(("keras.", "tf_rnn_ops.")):
+        return f"its class {type(call.layer).__name__} has a method `call` of its own"
     both = isinstance(call.layer, CudnnStack) and call.layer.direction == "bidirectional"
     return _BOTH if both else ""
 

@@ -44,9 +44,7 @@ class Stream:
         """
         self._model = model
         axes = time_axes.find(model, signature, time)
-        for call in axes.calls:
-            if reason := streamable.reason_against(call):
-                raise ValueError(f"The layer {call.layer.name!r} cannot stream, because {reason}.")
+        streamable.check(model, axes.calls)
         arguments = keras.tree.map_structure(
             lambda spec: _of_steps(spec, axes.sequences, time), signature
         )
