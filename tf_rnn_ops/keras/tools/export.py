@@ -15,10 +15,8 @@ import keras
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
-from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.layers.drop_in import OneOp
-from tf_rnn_ops.keras.path import eligibility, environment
-from tf_rnn_ops.keras.tools import signatures, verification
+from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.tools import int8_error, signatures, verification
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert
 from tf_rnn_ops.keras.tools.errors import one_line
@@ -26,7 +24,6 @@ from tf_rnn_ops.keras.tools.explain import KERAS, explain
 from tf_rnn_ops.keras.tools.outputs import Outputs
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
-from tf_rnn_ops.params.keras_internals import flatten_layers
 
 # WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
 _FORMATS_OF_FLOATS = ("litert",)
@@ -255,7 +252,7 @@ def _save(model, folder, signature, streaming, in_float, outputs):
         the recurrent layers whose int8 weights became floats.
     """
     with _on_ops(model) as ours:
-        names = _dequantize(ours) if in_float and ours is not model else []
+        names = int8_error.dequantize(ours) if in_float and ours is not model else []
         stream = _stream(ours, signature) if streaming else None
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
@@ -283,16 +280,6 @@ def _stream(model, signature):
         return Stream(model, signature)
     except ValueError as error:  # Keras and TensorFlow add lines to what is raised in a layer
         raise ValueError(one_line(error)) from error
-
-
-def _dequantize(model):
-    """Gives the recurrent layers of a model float weights. Returns the names of those that had int8 weights."""
-    names = []
-    for layer in flatten_layers(model):
-        if isinstance(layer, OneOp) and eligibility.is_quantized(layer):
-            quantization.dequantize(layer)
-            names.append(layer.name)
-    return names
 
 
 @contextlib.contextmanager
