@@ -89,7 +89,7 @@ def test_inputs_and_states_of_bfloat16(tmp_path):
 @pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError])
 @pytest.mark.parametrize("place", ["tf_loader.from_saved_model", "convert._convert_common"])
 def test_errors_of_tf2onnx_are_wrapped(place, error, tmp_path, monkeypatch):
-    """Of any class, in one sentence."""
+    """Errors of any class become one sentence."""
     module, name = place.split(".")
 
     def fail(*arguments, **keywords):
@@ -104,7 +104,7 @@ def test_errors_of_tf2onnx_are_wrapped(place, error, tmp_path, monkeypatch):
 
 
 def test_our_errors_are_not_those_of_tf2onnx(tmp_path):
-    """A layer that keeps its states is refused before tf2onnx is called."""
+    """A layer that keeps its states raises our error before tf2onnx is called."""
     x = keras.Input(batch_shape=(2, None, SIZE))
     model = keras.Model(x, L.LSTM(UNITS, stateful=True)(x))
     with pytest.raises(ValueError, match="keeps a state in a variable") as caught:

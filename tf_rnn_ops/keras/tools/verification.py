@@ -52,7 +52,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     streams = isinstance(called, Stream)
     feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
     int8 = Int8Error(model) if in_int8 or is_quantized(model) else None
-    limits, rounding = _limits(model, int8), {}
+    limits = _limits(model, int8)
     reference = tf.function(model.__call__, autograph=False)
     found, note = [], ""
     with _states_kept(model) as states:
@@ -75,9 +75,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
                 got = feed.results(call, arguments, want)
             except Exception as error:  # the runtimes raise errors of any kind
                 raise _not_run("file", arguments, error) from error
-            if int8 is not None:
-                for name, error in int8.of(arguments, want, outputs.results).items():
-                    rounding[name] = max(rounding.get(name, 0.0), _INT8_ERRORS * error)
+            rounding = _rounding(int8, arguments, want, outputs)
             one = agreement.worst(got, want, limits, tolerance, rounding)
             if not one.agrees:
                 # TensorFlow's optimizer may have changed the order of sums in the graph.
@@ -99,6 +97,11 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     notes = [note]
     if streams and not called.sequences:
         notes.append("The number of steps is known, so no state was passed from call to call.")
+    return _measured(one, timing, notes)
+
+
+def _measured(one, timing, notes):
+    """The attributes of Exported."""
     if one.difference and one.tolerance >= one.largest:
         notes.append(
             f"The tolerance is larger than all numbers of {one.output!r}: give a smaller one."
@@ -112,6 +115,11 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
         "model_ms": timing.ours_ms,
         "note": " ".join(filter(None, notes)),
     }
+
+
+def _rounding(int8, arguments, want, outputs):
+    errors = {} if int8 is None else int8.of(arguments, want, outputs.results)
+    return {name: _INT8_ERRORS * one for name, one in errors.items()}
 
 
 def _not_run(what, arguments, error):
