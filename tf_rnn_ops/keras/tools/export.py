@@ -16,7 +16,7 @@ from tf_rnn_ops import _whole
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.keras.path import environment
-from tf_rnn_ops.keras.tools import int8_error, signatures, verification
+from tf_rnn_ops.keras.tools import int8_error, known_faults, signatures, verification
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert
 from tf_rnn_ops.keras.tools.errors import one_line
@@ -155,8 +155,8 @@ def export(
         TypeError: model is not a Keras 3 model, filepath is not a path, or print_fn is not a function.
         ValueError: model is not built, or cannot be written in this format; format or quantize is unknown,
             or the end of filepath is that of another format; input_signature, batch_size, time or the batch
-            does not fit the model; a layer would become a loop and loops is False; a layer cannot stream; or the
-            outputs differ by more than the tolerance.
+            does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
+            Keras computes wrongly; or the outputs differ by more than the tolerance.
         FileExistsError: filepath exists.
         OSError: filepath cannot be written.
         ImportError: A package that the format needs is not installed.
@@ -193,6 +193,7 @@ def export(
     if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
         signature = signatures.of(model, None, 1, time)
         notes.append("The batch size of the file is 1; batch_size gives another.")
+    known_faults.refuse(model, signature)
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
         outputs = Outputs(model, format)
