@@ -20,7 +20,7 @@ REPOSITORY = None
 TENSORFLOW = f"tensorflow-cpu~={SUPPORTED[-1]}.0"
 # {format: packages that tf_rnn_ops.export imports}.
 EXPORTERS = {
-    "onnx": ["tf2onnx>=1.17", "onnx", "onnxruntime"],
+    "onnx": ["tf2onnx>=1.17", "onnx>=1.17", "onnxruntime"],
     "litert": ["ai-edge-litert"],
     "openvino": ["openvino"],
 }

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops.keras.tools import agreement
+from tf_rnn_ops.export import formats
+from tf_rnn_ops.keras.tools import agreement, int8_error
 
 LIMITS = agreement.Limits(1e-4, 5e-7)
 
@@ -79,6 +80,71 @@ def test_faults_are_sentences():
 def test_empty_outputs_and_no_outputs():
     assert worst({"y": np.ones((0, 3))}, {"y": np.ones((0, 3))}).agrees
     assert worst({}, {}).agrees
+
+
+def test_rounding_of_an_output():
+    want = {"y": np.ones(3), "z": np.ones(3)}
+    got = {name: one + 0.01 for name, one in want.items()}
+    assert worst(got, want).excess > 1
+    assert worst(got, want, rounding={"y": 0.02}).output == "z"
+    found = worst(got, want, rounding={"y": 0.02, "z": 0.02})
+    assert found.agrees and 0.02 < found.tolerance < 0.0202
+
+
+def _wrong_by(monkeypatch, module, part):
+    """Makes the files of a format wrong by a part of the largest number of each output."""
+    original = module.load
+
+    def load(path):
+        call = original(path)
+        return lambda feed: {n: a + part * np.max(np.abs(a)) for n, a in call(feed).items()}
+
+    monkeypatch.setattr(module, "load", load)
+
+
+def _model(dtype="float32", units=64, scale=1.0):
+    keras.utils.set_random_seed(3)
+    x = keras.Input((None, 32), name="x")
+    options = {"dtype": dtype, "recurrent_initializer": "glorot_uniform"}
+    y = keras.layers.LSTM(units, return_sequences=True, **options)(x)
+    model = keras.Model(x, keras.layers.Dense(units, dtype=dtype, use_bias=False)(y))
+    kernel = model.weights[-1]
+    kernel.assign(kernel * scale)
+    return model
+
+
+@pytest.mark.parametrize("format", ["onnx", "litert"])
+def test_int8_files_are_as_near_as_int8_of_the_model(format, tmp_path, monkeypatch):
+    """A difference of 0.09 of the largest number is more than int8 weights make."""
+    module = formats.writer(format)
+    report = rnn.export(
+        _model(), tmp_path / "right", format, quantize="int8", batch_size=2, print_fn=None
+    )
+    assert 1e-5 < report.difference < report.tolerance < 0.08 * report.largest
+    _wrong_by(monkeypatch, module, 0.09)
+    with pytest.raises(ValueError, match="have different results"):
+        rnn.export(
+            _model(), tmp_path / "wrong", format, quantize="int8", batch_size=2, print_fn=None
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_float16", "mixed_bfloat16"])
+def test_outputs_of_16_bits_have_their_own_scale(dtype, tmp_path, monkeypatch):
+    """Outputs of 1e-4 are below what 16 bits lose of a number of size 1."""
+    module = formats.writer("onnx")
+    report = rnn.export(_model(dtype, scale=2**-12), tmp_path / "a.onnx", print_fn=None)
+    assert report.difference <= report.tolerance < 0.1 * report.largest < 1e-4
+    _wrong_by(monkeypatch, module, 0.2)
+    with pytest.raises(ValueError, match="have different results"):
+        rnn.export(_model(dtype, scale=2**-12), tmp_path / "b.onnx", print_fn=None)
+
+
+def test_a_model_without_an_int8_copy(tmp_path, monkeypatch):
+    """Then a tenth of the scale is allowed, which is more."""
+    known = rnn.export(_model(), tmp_path / "a.onnx", quantize="int8", print_fn=None)
+    monkeypatch.setattr(int8_error, "_copy", lambda model: None)
+    report = rnn.export(_model(), tmp_path / "b.onnx", quantize="int8", print_fn=None)
+    assert known.tolerance < report.tolerance < 0.11 * report.largest
 
 
 def test_integers():

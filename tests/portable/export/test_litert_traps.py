@@ -239,3 +239,35 @@ def test_variables_of_tf_saved_model_save(ours, tmp_path, litert):
     given = np.random.default_rng(0).standard_normal((1, 5, 3)).astype(np.float32)
     got = litert.run(path, {"x": given})["y"]
     np.testing.assert_allclose(got, model(given), rtol=0, atol=1e-6)
+
+
+SIZES = range(1, 11)
+MASKED = {
+    "lstm": lambda x: keras.layers.LSTM(UNITS, **SEQUENCES)(x),
+    "both": lambda x: keras.layers.Bidirectional(keras.layers.LSTM(UNITS, **SEQUENCES))(x),
+    "gru_before": lambda x: keras.layers.GRU(UNITS, reset_after=False, **SEQUENCES)(x),
+}
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("time", SIZES)
+def test_masked_layers_of_every_number_of_steps(time, name, export):
+    """LiteRT's converter made Relu6 of integers, which LiteRT lacks, of a clip at 6."""
+    inputs = keras.Input(batch_shape=(BATCH, time, SIZE))
+    model, _, call, _ = export(MASKED[name](keras.layers.Masking()(inputs)), inputs, verify=False)
+    x = sequences(time)
+    x[0, time // 2 :] = x[1, ::2] = 0
+    np.testing.assert_allclose(next(iter(call(x).values())), model(x), atol=2e-6)
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("units", SIZES)
+@pytest.mark.parametrize("batch", SIZES)
+def test_masked_layers_of_every_batch_size_and_number_of_units(batch, units, export):
+    inputs = keras.Input(batch_shape=(batch, 3, SIZE))
+    layer = keras.layers.Bidirectional(keras.layers.LSTM(units, **SEQUENCES))
+    model, _, call, _ = export(layer(keras.layers.Masking()(inputs)), inputs, verify=False)
+    x = sequences(3, batch)
+    x[:, 1] = x[0, 2] = 0
+    np.testing.assert_allclose(next(iter(call(x).values())), model(x), atol=2e-6)

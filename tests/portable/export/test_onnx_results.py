@@ -258,6 +258,18 @@ def test_types(dtype, export, rng):
     check(run, model, {"x": _sequences(rng)}, atol=tolerance)
 
 
+@pytest.mark.parametrize("path", ["m", "m.onnx"])
+def test_time_distributed_over_open_steps(path, tmp_path, rng):
+    """Keras computes as many steps as there are sequences, in every format."""
+    x = keras.Input((None, 4, SIZE), name="x")
+    model = keras.Model(x, keras.layers.TimeDistributed(keras.layers.LSTM(UNITS), name="each")(x))
+    with pytest.raises(ValueError, match="'each' .TimeDistributed. has an open number of steps"):
+        rnn.export(model, tmp_path / path, verify=False, print_fn=None)
+    assert not list(tmp_path.iterdir())
+    report = rnn.export(model, tmp_path / path, time=3, print_fn=None)
+    assert report.difference <= report.tolerance
+
+
 def test_weights_too_large_to_be_folded(export, rng):
     """TensorFlow folds small packed weights into constants; others are still nodes of the graph."""
     x = keras.Input((None, SIZE), name="x")
@@ -327,4 +339,4 @@ def test_a_mask_is_no_condition(tmp_path):
     y = keras.layers.Bidirectional(keras.layers.LSTM(UNITS, **SEQUENCES))(keras.layers.Masking()(x))
     rnn.export(keras.Model(x, y), tmp_path / "m.onnx", print_fn=None)
     nodes = onnx.load(tmp_path / "m.onnx").graph.node
-    assert "If" not in {node.op_type for node in nodes} and len(nodes) <= 90
+    assert "If" not in {node.op_type for node in nodes} and len(nodes) <= 30

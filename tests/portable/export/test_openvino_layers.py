@@ -86,6 +86,25 @@ def test_gathers_of_a_batch_of_one(axis, tmp_path, openvino):
     np.testing.assert_array_equal(openvino.run(path, given)["y"], want)
 
 
+@pytest.mark.parametrize("axis, batch_dims, ones", [(1, -1, 1), (-2, -1, 1), (2, 2, 2), (2, -1, 2)])
+def test_gathers_of_batch_axes_of_one(axis, batch_dims, ones, tmp_path, openvino):
+    """OpenVINO's node read out of bounds, and the process ended."""
+    shape, indices = [1] * ones + [5, 3], [1] * ones + [2]
+
+    def gather(x, index):
+        return {"y": tf.gather(x, index, axis=axis, batch_dims=batch_dims)}
+
+    specs = [tf.TensorSpec(shape, tf.float32, "x"), tf.TensorSpec(indices, tf.int32, "index")]
+    module = tf.Module()
+    module.gather = tf.function(gather, input_signature=specs)
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.gather)
+    openvino.write(str(tmp_path / "saved"), str(tmp_path / "m.xml"))
+    x = np.arange(15, dtype=np.float32).reshape(shape)
+    index = np.array([4, 1], np.int32).reshape(indices)
+    got = openvino.run(str(tmp_path / "m.xml"), {"x": x, "index": index})["y"]
+    np.testing.assert_array_equal(got, x.reshape(5, 3)[[4, 1]].reshape([1] * ones + [2, 3]))
+
+
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_masks_in_float16(cell, tmp_path, openvino):
     """The number that opens a gate in the padding must be finite in float16."""

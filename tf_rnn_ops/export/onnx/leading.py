@@ -72,7 +72,7 @@ class Leading:
         return rank is not None and all(a is not None and a % rank >= 2 for a in axes)
 
     def _of_broadcast(self, node):
-        """The input that alone decides on the sizes, or whose sizes all inputs have."""
+        """The only input that decides on the sizes, or an input whose sizes the others have."""
         rank = self._rank(node.output[0])
         ranks = [self._rank(name) for name in node.input]
         if rank is None or rank < 2 or None in ranks:

@@ -72,20 +72,28 @@ def cut(x, begin, end, axis):
 def gathered(x, indices, axis, batch_dims):
     """Gather.
 
-    WHY not always the node: with the known batch size 1, OpenVINO 2026.4 reads out of bounds.
+    WHY not always the node: with known batch sizes of 1, OpenVINO 2026.4 reads out of bounds.
     """
-    if batch_dims != 1 or not (_has_one_row(x) and _has_one_row(indices)):
+    rank = _shape(indices).rank
+    if batch_dims < 0 and rank.is_static:
+        batch_dims += rank.get_length()
+    if batch_dims < 1 or not (_is_one(x, batch_dims) and _is_one(indices, batch_dims)):
         return ops.gather(x, indices, axis, batch_dims)
-    first = constant([0])
-    one, zero = (ops.convert_like(constant(n), axis) for n in (1, 0))
+    first = constant(list(range(batch_dims)))
+    one, zero = (ops.convert_like(constant(n), axis) for n in (batch_dims, 0))
     rest = ops.select(ops.less(axis, zero), axis, ops.subtract(axis, one))
     found = ops.gather(ops.squeeze(x, first), ops.squeeze(indices, first), rest)
     return ops.unsqueeze(found, first)
 
 
-def _has_one_row(tensor):
-    shape = (tensor.output(0) if hasattr(tensor, "output") else tensor).get_partial_shape()
-    return shape.rank.is_static and len(shape) > 0 and shape[0] == 1
+def _shape(tensor):
+    return (tensor.output(0) if hasattr(tensor, "output") else tensor).get_partial_shape()
+
+
+def _is_one(tensor, batch_dims):
+    """Whether the first sizes of a tensor are known to be 1."""
+    shape = _shape(tensor)
+    return shape.rank.is_static and all(shape[k] == 1 for k in range(batch_dims))
 
 
 def run(cell: Cell, directions: list[Direction], x, states, lengths):

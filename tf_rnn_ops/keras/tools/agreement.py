@@ -74,6 +74,7 @@ def worst(
     want: dict[str, np.ndarray],
     limits: Limits,
     tolerance: float | None = None,
+    rounding: dict[str, float] | None = None,
 ) -> Difference:
     """The Difference of the output that agrees least.
 
@@ -82,8 +83,19 @@ def worst(
         want: {name: output of the model}.
         limits: The allowed difference.
         tolerance: The absolute difference that is allowed instead, or None.
+        rounding: {name: absolute difference that is also allowed}, or None.
     """
-    found = [_of_output(name, got, one, limits, tolerance) for name, one in want.items()]
+    more = rounding or {}
+    found = [
+        _of_output(
+            name,
+            got,
+            one,
+            limits._replace(absolute=limits.absolute + more.get(name, 0.0)),
+            tolerance,
+        )
+        for name, one in want.items()
+    ]
     return max(found, key=lambda one: one.excess, default=Difference("", 0.0))
 
 

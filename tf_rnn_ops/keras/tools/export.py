@@ -15,10 +15,8 @@ import keras
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
-from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.layers.drop_in import OneOp
-from tf_rnn_ops.keras.path import eligibility, environment
-from tf_rnn_ops.keras.tools import signatures, verification
+from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.tools import int8_error, known_faults, signatures, verification
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert_silently
 from tf_rnn_ops.keras.tools.errors import one_line
@@ -26,7 +24,6 @@ from tf_rnn_ops.keras.tools.explain import KERAS, explain
 from tf_rnn_ops.keras.tools.outputs import Outputs
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
-from tf_rnn_ops.params.keras_internals import flatten_layers
 
 # WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
 _FORMATS_OF_FLOATS = ("litert",)
@@ -162,8 +159,8 @@ def export(
         TypeError: model is not a Keras 3 model, filepath is not a path, or print_fn is not a function.
         ValueError: model is not built, or cannot be written in this format; format or quantize is unknown,
             or the end of filepath is that of another format; input_signature, batch_size, time or the batch
-            does not fit the model; a layer would become a loop and loops is False; a layer cannot stream; or the
-            outputs differ by more than the tolerance.
+            does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
+            Keras computes wrongly; or the outputs differ by more than the tolerance.
         FileExistsError: filepath exists.
         OSError: filepath cannot be written.
         ImportError: A package that the format needs is not installed.
@@ -202,6 +199,7 @@ def export(
     if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
         signature = signatures.of(model, None, 1, fixed)
         notes.append("The batch size of the file is 1; batch_size gives another.")
+    known_faults.refuse(model, signature)
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
         outputs = Outputs(model, format)
@@ -262,7 +260,7 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
         the recurrent layers whose int8 weights became floats.
     """
     with _on_ops(model) as ours:
-        names = _dequantize(ours) if in_float and ours is not model else []
+        names = int8_error.dequantize(ours) if in_float and ours is not model else []
         stream = make_stream(ours, signature) if make_stream else None
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
@@ -290,16 +288,6 @@ def _stream(model, signature, time):
         return Stream(model, signature, time)
     except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
         raise ValueError(one_line(error)) from error
-
-
-def _dequantize(model):
-    """Gives the recurrent layers of a model float weights. Returns the names of those that had int8 weights."""
-    names = []
-    for layer in flatten_layers(model):
-        if isinstance(layer, OneOp) and eligibility.is_quantized(layer):
-            quantization.dequantize(layer)
-            names.append(layer.name)
-    return names
 
 
 @contextlib.contextmanager

@@ -1,0 +1,159 @@
+"""16-bit models in ONNX, errors of tf2onnx, and what int8 touches in a file."""
+
+import re
+
+import export_cases
+import keras
+import numpy as np
+import onnx
+import pytest
+import tensorflow as tf
+import tf2onnx
+from export_cases import SEQUENCES, SIZE, UNITS
+
+import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import onnx as writer
+
+L = keras.layers
+TIME = 6
+MASKS = {
+    "right": np.arange(TIME) < [[6], [4], [1], [0]],
+    "holes": np.array([[1, 0, 1, 1, 0, 1], [0, 0, 1, 0, 1, 0], [0] * 6, [1] * 6], bool),
+}
+
+
+def _text(dtype, make, masked=True):
+    words = keras.Input((None,), dtype="int32", name="words")
+    x = L.Embedding(9, SIZE, mask_zero=masked, dtype=dtype)(words)
+    return keras.Model(words, L.Dense(2, dtype=dtype)(make(dtype)(x)))
+
+
+# glorot_uniform, since TensorFlow has no kernel of an orthogonal matrix in 16 bits.
+def _lstm(dtype):
+    return L.LSTM(UNITS, dtype=dtype, recurrent_initializer="glorot_uniform", **SEQUENCES)
+
+
+MAKE = {
+    "lstm": _lstm,
+    "both": lambda dtype: L.Bidirectional(_lstm(dtype), dtype=dtype),
+    "last": lambda d: L.GRU(UNITS, dtype=d, recurrent_initializer="glorot_uniform"),
+    "loop": lambda d: rnn.LayerNormLSTM(UNITS, dtype=d, recurrent_initializer="glorot_uniform"),
+}
+
+
+def _in_float32(model, dtype, make, masked):
+    """A float32 model with the weights that a model computes with."""
+    wide = _text("float32", make, masked)
+    for own, other in zip(wide.weights, model.weights, strict=True):
+        own.assign(
+            tf.cast(tf.cast(other.value, keras.DTypePolicy(dtype).compute_dtype), tf.float32)
+        )
+    return wide
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("masked", [True, False], ids=["masked", "unmasked"])
+@pytest.mark.parametrize("name", MAKE)
+@pytest.mark.parametrize("dtype", ["bfloat16", "mixed_bfloat16", "float16", "mixed_float16"])
+def test_16_bits(dtype, name, masked, tmp_path, rng):
+    """A file computes in float32 where its model has bfloat16, so it equals the float32 model of its weights."""
+    model = export_cases.drawn(_text(dtype, MAKE[name], masked))
+    report = rnn.export(model, tmp_path / "m.onnx", print_fn=None)
+    assert report.difference <= report.tolerance
+    run = writer.load(tmp_path / "m.onnx")
+    wide = _in_float32(model, dtype, MAKE[name], masked)
+    atol = 2e-6 if "bfloat16" in dtype else 4e-3
+    for mask in MASKS.values():
+        words = (rng.integers(1, 9, mask.shape) * mask).astype(np.int32)
+        (got,) = run({"words": words}).values()
+        np.testing.assert_allclose(np.float32(got), wide(words), rtol=0, atol=atol)
+
+
+def test_inputs_and_states_of_bfloat16(tmp_path):
+    """They are float32 in the file, whose runtime has no arrays of bfloat16."""
+    x = keras.Input((None, SIZE), dtype="bfloat16", name="x")
+    h = keras.Input((UNITS,), dtype="bfloat16", name="h")
+    options = {"dtype": "bfloat16", "recurrent_initializer": "glorot_uniform"}
+    y, state = L.GRU(UNITS, return_state=True, **options)(x, initial_state=h)
+    model = export_cases.drawn(keras.Model([x, h], {"y": y, "state": state}))
+    report = rnn.export(model, tmp_path / "m.onnx", print_fn=None)
+    assert report.difference <= report.tolerance
+    graph = onnx.load(tmp_path / "m.onnx").graph
+    types = {one.type.tensor_type.elem_type for one in (*graph.input, *graph.output)}
+    assert types == {onnx.TensorProto.FLOAT}
+
+
+# ---- errors ----
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError])
+@pytest.mark.parametrize("place", ["tf_loader.from_saved_model", "convert._convert_common"])
+def test_errors_of_tf2onnx_are_wrapped(place, error, tmp_path, monkeypatch):
+    """Errors of any class become one sentence."""
+    module, name = place.split(".")
+
+    def fail(*arguments, **keywords):
+        raise error("Unable to convert\ntype dtype(bfloat16)")
+
+    monkeypatch.setattr(getattr(tf2onnx, module), name, fail)
+    model = _text("float32", _lstm)
+    expected = "^tf2onnx cannot convert the model: Unable to convert type dtype\\(bfloat16\\)$"
+    with pytest.raises(ValueError, match=expected):
+        rnn.export(model, tmp_path / "m.onnx", print_fn=None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_our_errors_are_not_those_of_tf2onnx(tmp_path):
+    """A layer that keeps its states raises our error before tf2onnx is called."""
+    x = keras.Input(batch_shape=(2, None, SIZE))
+    model = keras.Model(x, L.LSTM(UNITS, stateful=True)(x))
+    with pytest.raises(ValueError, match="keeps a state in a variable") as caught:
+        rnn.export(model, tmp_path / "m.onnx", print_fn=None)
+    assert not re.search("tf2onnx", str(caught.value))
+
+
+# ---- int8 ----
+
+
+def _siamese(make):
+    a, b = (keras.Input((None, SIZE), name=name) for name in "ab")
+    layer = make()
+    return keras.Model([a, b], L.Concatenate()([layer(a), layer(b)]))
+
+
+@pytest.mark.parametrize("make", [lambda: L.LSTM(32), lambda: L.Bidirectional(L.LSTM(32))])
+def test_a_shared_layer_in_int8(make, tmp_path, rng):
+    """Its weights are in the file once."""
+    model = export_cases.drawn(_siamese(make))
+    report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    assert {node.became for node in report.nodes} == {"DynamicQuantizeLSTM"}
+    graph = onnx.load(tmp_path / "m.onnx").graph
+    nodes = [node for node in graph.node if node.op_type == "DynamicQuantizeLSTM"]
+    assert len(nodes) == 2 and nodes[0].input[1:3] == nodes[1].input[1:3]
+    parameters = sum(int(np.prod(weight.shape)) for weight in model.weights)
+    assert (tmp_path / "m.onnx").stat().st_size < 2 * parameters + 6000
+    # Equal sequences have equal results.
+    x = rng.standard_normal((2, TIME, SIZE)).astype(np.float32)
+    (got,) = writer.run(tmp_path / "m.onnx", {"a": x, "b": x}).values()
+    first, second = np.split(got, 2, axis=-1)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_convolutions_keep_floats_in_int8(tmp_path):
+    """ONNX Runtime's convolution of int8 is slower than that of float32."""
+    x = keras.Input((None, SIZE), name="x")
+    y = L.LSTM(UNITS)(L.Conv1D(8, 3)(x))
+    model = export_cases.drawn(keras.Model(x, L.Dense(2)(y)))
+    rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    ops = [node.op_type for node in onnx.load(tmp_path / "m.onnx").graph.node]
+    assert "Conv" in ops and "ConvInteger" not in ops
+    assert "DynamicQuantizeLSTM" in ops and "MatMulInteger" in ops
+
+
+@pytest.mark.parametrize("dtype", ["float16", "mixed_float16", "mixed_bfloat16"])
+def test_int8_in_16_bits(dtype, tmp_path):
+    """Other layers than the LSTM keep float16, which the quantizer would write wrong nodes for."""
+    model = export_cases.drawn(_text(dtype, MAKE["both"]))
+    report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    assert {node.became for node in report.nodes} == {"DynamicQuantizeLSTM"}
+    assert report.difference <= report.tolerance
