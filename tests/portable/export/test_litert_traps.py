@@ -106,6 +106,23 @@ def test_a_row_without_a_valid_step_keeps_its_initial_state(export):
     np.testing.assert_allclose(run(x)["output_0"], model(x), atol=1e-6)
 
 
+@pytest.mark.parametrize("time", [6, 7])
+def test_indices_from_0_to_6(time, export):
+    """The converter makes Relu6 of such a limit, also of integers, which the op does not take."""
+    inputs = keras.Input(batch_shape=(BATCH, time, SIZE))
+    masked = keras.layers.Masking()(inputs)
+    outputs = [
+        keras.layers.LSTM(UNITS, **SEQUENCES)(masked),
+        rnn.CudnnLSTM(UNITS, go_backwards=True, **SEQUENCES)(masked),
+    ]
+    model, report, run, _ = export(outputs, inputs)
+    assert [node.became for node in report.nodes] == [FUSED] * 2
+    x = sequences(time=time)
+    x[1, 3:] = 0
+    for n, want in enumerate(model(x)):
+        np.testing.assert_allclose(run(x)[f"output_{n}"], want, atol=1e-6)
+
+
 REASONS = {
     "batch": (
         None,

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 
 from tf_rnn_ops.export import conditions, formats, rewriting
+from tf_rnn_ops.export.onnx import quantizing
 from tf_rnn_ops.export.onnx.registration import register
 from tf_rnn_ops.portable import exporting
 
@@ -41,7 +42,7 @@ def write(
     if quantize is None:
         onnx.save(model, str(filepath))
         return [node.with_float_weights() for node in nodes]
-    _quantize(onnx, model, filepath)
+    quantizing.quantize(model, filepath)
     return [_quantized(node) for node in nodes]
 
 
@@ -66,15 +67,19 @@ def _converted(saved_model, signature, opset):
     from tf_rnn_ops.export.onnx import preparing
 
     rewriting.functions_of(saved_model, signature)
-    graph_def, inputs, outputs, tables, names = tf_loader.from_saved_model(
+    graph_def, inputs, outputs, function, _loaded, tables, names = tf_loader.from_saved_model(
         saved_model,
         None,
         None,
         tag="serve",
         signatures=[signature],
+        return_concrete_func=True,
         return_initialized_tables=True,
         return_tensors_to_rename=True,
     )
+    # WHY: TensorFlow writes the names of placeholders in lower case, and tf2onnx takes these names.
+    arguments = {spec.name: name for name, spec in function.structured_input_signature[1].items()}
+    names |= {tensor: arguments.get(names[tensor], names[tensor]) for tensor in inputs}
     graph_def, nodes = preparing.prepare(graph_def, inputs, outputs)
     with _Errors() as errors:
         model, _ = convert._convert_common(
@@ -119,20 +124,6 @@ def _check(onnx, model):
     except Exception as error:
         lines = str(error).strip().splitlines()
         raise ValueError(f"tf2onnx made a model that is not valid: {lines[0]}") from error
-
-
-def _quantize(onnx, model, filepath):
-    from onnxruntime import quantization
-
-    with tempfile.TemporaryDirectory() as folder:
-        plain = pathlib.Path(folder) / "plain.onnx"
-        onnx.save(model, str(plain))
-        # WHY 7 bits: on a CPU without VNNI, sums of two products of 8 bits do not fit into 16 bits, and
-        # ONNX Runtime saturates them. With 7 bits the error was 2 % of the largest output rather than 34
-        # %, at the same speed.
-        quantization.quantize_dynamic(
-            str(plain), str(filepath), per_channel=True, reduce_range=True
-        )
 
 
 def _quantized(node):

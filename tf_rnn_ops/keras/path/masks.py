@@ -158,7 +158,8 @@ class MaskedSteps:
             if self._go_backwards:
                 index = tf.where(self._mask, index, self._count)
             defined = (index >= 0) & (index < tf.expand_dims(self.lengths, 1))
-            index = tf.clip_by_value(index, 0, self._time - 1)
+            # WHY not clip_by_value: for 7 steps LiteRT's converter makes a Relu6 of it, which takes no integers.
+            index = tf.minimum(tf.maximum(index, 0), self._time - 1)
             spread = tf.gather(packed, index, batch_dims=1)
             defined = self._mask if self._zero else defined
             return tf.where(tf.expand_dims(defined, 2), spread, tf.zeros([], packed.dtype))
