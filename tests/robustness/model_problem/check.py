@@ -38,6 +38,15 @@ def check(network, runtimes):
     return {format: problem.check(format, runtimes) for format in network.formats}
 
 
+def failures(found, line=""):
+    """The sentences on what is wrong in a result of check(), each behind the line that repeats it."""
+    return [
+        f"format={format} {line}\n  {outcome}"
+        for format, outcome in found.items()
+        if outcome.startswith("wrong")
+    ]
+
+
 def _first_line(error):
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else ""
@@ -167,8 +176,11 @@ class _Problem:
         specs = list(self.built.inputs.values())
         if self.network.api in ("sequential", "called"):
             specs = self.model.inputs
-        names = [_renamed("input", spec.name, note) for spec in specs]
-        return dict(zip(names, arrays.values(), strict=True))
+        # The Input that a Sequential makes for itself has the type of its first layer, also for words.
+        return {
+            _renamed("input", spec.name, note): array.astype(spec.dtype)
+            for spec, array in zip(specs, arrays.values(), strict=True)
+        }
 
     def _compare(self, format, report, pairs, results):
         names = self.built.outputs or {"output_0": self.network.outputs[0]}

@@ -230,10 +230,14 @@ def _draw_wiring(dice, values):
     return wiring
 
 
+def _has_both(values):
+    return any(direction.startswith("both") for direction in values["direction"])
+
+
 def _draw_options(dice, values):
     options = {"dropout": int(dice.chance(20)), "verify": int(dice.chance(25))}
     if dice.chance(6) and values["open"] in ("none", "time") and "shared" not in values:
-        if set(values["layers"]) <= set(STATES):
+        if set(values["layers"]) <= set(STATES) and not _has_both(values):
             options["stateful"] = 1
     if dice.chance(6) and values["open"] in ("none", "batch"):
         options["unroll"] = 1

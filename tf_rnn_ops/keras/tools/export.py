@@ -212,9 +212,10 @@ def export(
         else:
             load = functools.partial(module.load, str(unfinished))
             called = stream or signature
-            found = verification.verify(
-                model, called, outputs, verify, load, quantize is not None, tolerance
+            limits = verification.limits(
+                model, quantize is not None, format in formats.WITHOUT_FLOAT64
             )
+            found = verification.verify(model, called, outputs, verify, load, limits, tolerance)
     if became_float and quantize is None:
         notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
     found["note"] = " ".join(filter(None, [*notes, *outputs.notes, found["note"]]))

@@ -25,7 +25,7 @@ _OF_INT8 = 0.1
 _REPEATS = 20
 
 
-def verify(model, called, outputs, verify, load, in_int8, tolerance):
+def verify(model, called, outputs, verify, load, limits, tolerance):
     """Compares a file with its model.
 
     Args:
@@ -34,7 +34,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
         outputs: The Outputs of the file.
         verify: The argument of export(), but not False.
         load: A function that loads the file; see formats.
-        in_int8: Whether the file has int8 weights that the model does not have.
+        limits: The result of limits().
         tolerance: The argument of export().
 
     Returns:
@@ -45,7 +45,6 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     """
     streams = isinstance(called, Stream)
     feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
-    limits = _limits(model, in_int8)
     reference = tf.function(model.__call__, autograph=False)
     found, note = [], ""
     with _states_kept(model) as states:
@@ -144,9 +143,18 @@ def _states_kept(model):
         states.set(before)
 
 
-def _limits(model, in_int8):
+def limits(model, in_int8, in_float32):
+    """The Limits of the differences of a file.
+
+    Args:
+        model: The model.
+        in_int8: Whether the file has int8 weights that the model does not have.
+        in_float32: Whether the runtime computes float64 in float32.
+    """
     layers = flatten_layers(model)
     types = {layer.compute_dtype for layer in layers} & set(_LIMITS)
+    if in_float32:
+        types.discard("float64")
     limits = max((_LIMITS[t] for t in types), default=_LIMITS["float32"])
     # WHY of the model too: a difference in the last bit can change how a quantized layer rounds.
     if in_int8 or any(getattr(layer, "quantization_mode", None) for layer in layers):
