@@ -26,6 +26,7 @@ _CELLS = {
 _ODD = {"x": "Frames.in-1", "x_2": "frames.in-1", "mask": "X mask", "mask_2": "1st mask"}
 
 
+@keras.saving.register_keras_serializable("model_problem")
 class OwnCell(keras.layers.SimpleRNNCell):
     """A cell that no op knows."""
 

@@ -6,7 +6,7 @@ import tempfile
 import keras
 import numpy as np
 
-from robustness.model_problem import inputs, refusals
+from robustness.model_problem import inputs, rejections
 from robustness.model_problem.build import Built
 from robustness.model_problem.runtimes import Died
 from robustness.model_problem.stacks import KerasStack
@@ -26,7 +26,7 @@ def check(network, runtimes):
         runtimes: The Runtimes.
 
     Returns:
-        {format: 'right', 'refused: ' and the row of docs/export.md, or 'wrong: ' and what is wrong}; or
+        {format: 'right', 'rejected: ' and the row of docs/export.md, or 'wrong: ' and what is wrong}; or
         {'model': 'not valid: ' and the error} if Keras rejects the model.
     """
     try:
@@ -156,7 +156,7 @@ class _Problem:
             try:
                 report = rnn.export(self.model, path, format, **options)
             except ValueError as error:
-                return refusals.outcome(network, format, str(error))
+                return rejections.outcome(network, format, str(error))
             except Exception as error:
                 return f"wrong: {type(error).__name__}: {_first_line(error)}"
             pairs = self.want(format)

@@ -20,7 +20,7 @@ STACKS = ("stack_lstm", "stack_gru", "stack_tanh", "stack_relu")
 LAYERS = (*STATES, *OTHERS, *STACKS)
 # Bidirectional has a merge mode; both_apart is None.
 DIRECTIONS = ("forward", "backward", "both", "both_sum", "both_ave", "both_mul", "both_apart")
-# What is between two recurrent layers.
+# The parts between two recurrent layers.
 BETWEEN = (
     "none", "dense", "norm", "batch_norm", "dropout", "relu", "td_dense", "add", "td_rnn", "conv",
 )  # fmt: skip

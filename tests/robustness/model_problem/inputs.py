@@ -20,8 +20,8 @@ class Call(NamedTuple):
     Attributes:
         rows: B.
         steps: T.
-        kind: Of the mask.
-        seed: Of the numbers.
+        kind: The kind of the mask.
+        seed: The seed of the numbers.
     """
 
     rows: int

@@ -13,7 +13,7 @@ from robustness.model_problem.runtimes import Runtimes
 
 # How many models, each in every format.
 SETS = {"smoke": 60, "ci": 2000}
-# Keras's state is cleared after so many models, which takes a second.
+# The number of models after which Keras's state is cleared, which takes a second.
 _CLEARED = 10
 
 

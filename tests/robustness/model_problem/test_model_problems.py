@@ -5,7 +5,7 @@ import collections
 import numpy as np
 import pytest
 
-from robustness.model_problem import grammar, refusals
+from robustness.model_problem import grammar, rejections
 from robustness.model_problem.check import RIGHT, check, failures
 from robustness.model_problem.runtimes import Died, Runtimes
 from robustness.model_problem.sets import SETS, run_lines, send_no_statistics
@@ -83,31 +83,31 @@ EXAMPLES = {
 
 
 def test_the_page_has_every_reason():
-    assert {row.model for row in refusals.rows()} == set(refusals.MODELS) == set(EXAMPLES)
+    assert {row.model for row in rejections.rows()} == set(rejections.MODELS) == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("model", EXAMPLES)
 def test_the_rows_of_the_page(model, runtimes):
-    formats = {f for row in refusals.rows() if row.model == model for f in row.formats}
+    formats = {f for row in rejections.rows() if row.model == model for f in row.formats}
     for format in formats:
         found = check(grammar.parse(f"{EXAMPLES[model]} format={format}"), runtimes)
-        assert found == {format: f"refused: {model}"}
+        assert found == {format: f"rejected: {model}"}
 
 
 def test_another_error_is_found(monkeypatch, runtimes):
     network = grammar.parse("dtype=float64 format=litert")
-    monkeypatch.setattr(refusals, "rows", lambda: [])
+    monkeypatch.setattr(rejections, "rows", lambda: [])
     (sentence,) = failures(check(network, runtimes), "LINE")
     assert sentence.startswith("format=litert LINE\n  wrong: export rejects it: The layer ")
 
 
-@pytest.mark.parametrize("model", refusals.MODELS)
+@pytest.mark.parametrize("model", rejections.MODELS)
 def test_an_error_of_other_models_is_found(model):
-    row = next(row for row in refusals.rows() if row.model == model)
+    row = next(row for row in rejections.rows() if row.model == model)
     message = row.error.replace("\\", "").replace(".*", "it")
     for network in (grammar.Network(), grammar.parse(EXAMPLES[model])):
-        outcome = refusals.outcome(network, row.formats[0], message)
-        assert outcome.startswith("wrong" if network == grammar.Network() else "refused"), outcome
+        outcome = rejections.outcome(network, row.formats[0], message)
+        assert outcome.startswith("wrong" if network == grammar.Network() else "rejected"), outcome
 
 
 class Changed(Runtimes):

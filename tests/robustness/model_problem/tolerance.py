@@ -8,7 +8,7 @@ _EPS = {
 # A level of a row or a column in int8, and in the 7 bits of a weight in ONNX.
 _LEVEL = 1 / 127
 _LEVEL_7 = 1 / 63
-# Roundings of a unit in a step beside those of its sums: gates, activations, states.
+# Roundings of a unit in a step, without those of its sums: gates, activations, states.
 _OF_A_CELL = 8
 # How many standard deviations of a sum of roundings.
 _DEVIATIONS = 4

@@ -1,4 +1,4 @@
-"""What export() may reject: the rows of the table "Rejected models" of docs/export.md."""
+"""The errors that export() may raise: the rows of the table "Rejected models" of docs/export.md."""
 
 import pathlib
 import re
@@ -53,8 +53,8 @@ MODELS = {
 
 
 def outcome(network, format, message):
-    """'refused: ' and the row, if a row of the page has this error and the network is such a model."""
+    """'rejected: ' and the row, if a row of the page has this error and the network is such a model."""
     for row in rows():
         if format in row.formats and re.search(row.error, message) and MODELS[row.model](network):
-            return f"refused: {row.model}"
+            return f"rejected: {row.model}"
     return f"wrong: export rejects it: {message[:500]}"
