@@ -24,6 +24,8 @@ SOAK_ARGS ?= --seconds 600
 PROBLEMS_ARGS ?= --set ci --seconds 600
 # The same for random ONNX graphs.
 GRAPHS_ARGS ?= --set ci --seconds 600
+# The same for random models and their exported files.
+MODELS_ARGS ?= --set ci --seconds 600
 # All three go on where they stopped.
 COVERAGE_ARGS ?=
 FUZZ_ARGS ?= --seconds 600
@@ -150,6 +152,7 @@ problems: develop
 	$(BAZEL) build //tests/cc/cpu:problems_test
 	PYTHONPATH=. $(PY) -m tests.robustness.problem $(PROBLEMS_ARGS)
 	PYTHONPATH=. $(PY) -m tests.robustness.graph_problem $(GRAPHS_ARGS)
+	PYTHONPATH=. $(PY) -m tests.robustness.model_problem $(MODELS_ARGS)
 
 coverage: $(CONFIG)
 	tools/need_gtest.sh

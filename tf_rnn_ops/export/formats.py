@@ -30,6 +30,8 @@ _MODULES = {
 FORMATS = tuple(_MODULES)
 # {end of a file's name: format}.
 _ENDS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino"}
+# The formats whose runtime computes float64 in float32.
+WITHOUT_FLOAT64 = ("openvino",)
 # The versions of the ops of ONNX that tf2onnx can write the nodes in.
 OPSETS = range(15, 19)
 # The packages that write and load import besides TensorFlow. The extra with the format's name has them.

@@ -409,7 +409,13 @@ def test_whether_a_model_made_its_input():
     assert not models.made_its_input(model)
     model(np.ones((4, 3), "float32"))
     assert models.made_its_input(model)
-    for options in ({"shape": (3,), "batch_size": 4}, {"batch_shape": (4, 3)}):
+    sizes = {"batch_shape": (4, 3)}
+    for options in (
+        {"shape": (3,), "batch_size": 4},
+        sizes,
+        {"dtype": "float32", "name": "x", **sizes},
+        {"dtype": "float16", **sizes},
+    ):
         given = keras.Sequential([keras.Input(**options), keras.layers.Dense(2)])
         assert not models.made_its_input(given)
 

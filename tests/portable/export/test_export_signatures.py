@@ -141,6 +141,15 @@ SIZES = {
         lambda: _called(keras.Sequential([keras.layers.LSTM(4, stateful=True)]), _batch()),
         2,
     ),
+    "of an Input with a type and a name": (
+        lambda: keras.Sequential(
+            [
+                keras.Input(batch_shape=(4, TIME, SIZE), dtype="float32", name="x"),
+                keras.layers.LSTM(4),
+            ]
+        ),
+        4,
+    ),
     "of a functional model": (lambda: _functional(_input("x", batch_size=4)), 4),
     "of the first batch": (
         lambda: _called(keras.Sequential([keras.layers.LSTM(4)]), _batch()),
@@ -207,6 +216,21 @@ def test_an_output_with_the_name_of_an_input(file, tmp_path):
     got = call(given)
     assert sorted(got) == sorted(["policy", *renamed])
     np.testing.assert_array_equal(got[renamed[1]], given["x"])
+
+
+@pytest.mark.parametrize("file", RENAMED)
+def test_names_with_capitals(file, tmp_path):
+    """TensorFlow writes the names of the placeholders of a signature in lower case."""
+    inputs = [_input("Frames"), _input("B.in")]
+    model = keras.Model(
+        inputs, {"Out": _network(*inputs), "frames": keras.layers.GRU(2)(inputs[1])}
+    )
+    report = rnn.export(model, tmp_path / file, print_fn=None)
+    call = formats.writer(report.format).load(str(tmp_path / file))
+    given = [np.full((1, TIME, SIZE), value, np.float32) for value in (0.3, -0.8)]
+    got = call(dict(zip(("Frames", "B_in"), given, strict=True)))
+    for name, want in model(given).items():
+        np.testing.assert_allclose(got[name], want, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("file", RENAMED)

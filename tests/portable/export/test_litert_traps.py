@@ -106,6 +106,43 @@ def test_a_row_without_a_valid_step_keeps_its_initial_state(export):
     np.testing.assert_allclose(run(x)["output_0"], model(x), atol=1e-6)
 
 
+@pytest.mark.parametrize("time", [6, 7])
+def test_indices_from_0_to_6(time, export):
+    """The converter makes Relu6 of such a limit, also of integers, which the op does not take."""
+    inputs = keras.Input(batch_shape=(BATCH, time, SIZE))
+    masked = keras.layers.Masking()(inputs)
+    outputs = [
+        keras.layers.LSTM(UNITS, **SEQUENCES)(masked),
+        rnn.CudnnLSTM(UNITS, go_backwards=True, **SEQUENCES)(masked),
+    ]
+    model, report, run, _ = export(outputs, inputs)
+    assert [node.became for node in report.nodes] == [FUSED] * 2
+    x = sequences(time=time)
+    x[1, 3:] = 0
+    for n, want in enumerate(model(x)):
+        np.testing.assert_allclose(run(x)[f"output_{n}"], want, atol=1e-6)
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+@pytest.mark.parametrize("first", [keras.layers.LSTM, keras.layers.GRU])
+def test_a_stack_after_a_masked_layer_of_one_row(first, time_major, export):
+    """The converter loses the batch size of a sum with an unknown one only if the size is 1."""
+    inputs = keras.Input(batch_shape=(1, None, SIZE))
+    y = first(UNITS, **SEQUENCES)(keras.layers.Masking()(inputs))
+    if time_major:
+        y = keras.ops.transpose(y, (1, 0, 2))
+    stack = rnn.CudnnLSTM(UNITS, num_layers=2, time_major=time_major, **SEQUENCES)
+    model, report, run, path = export(stack(y), inputs)
+    assert report.nodes[1].became == FUSED
+    from tf_rnn_ops.export.litert import flatbuffer
+
+    with open(path, "rb") as file:
+        assert flatbuffer.count_ops(file.read())[FUSED] == 2 + (first is keras.layers.LSTM)
+    x = sequences(batch=1)
+    x[0, 4:] = 0
+    np.testing.assert_allclose(run(x)["output_0"], model(x), atol=1e-6)
+
+
 REASONS = {
     "batch": (
         None,

@@ -303,6 +303,20 @@ def test_int8(name, export, rng):
     check(run, model, {"x": _sequences(rng)}, atol=report.tolerance)
 
 
+def test_shared_layers_in_int8(export, rng, tmp_path):
+    """ONNX Runtime's quantizer changes the weights of two nodes twice."""
+    inputs = [keras.Input((None, SIZE), name=name) for name in "xz"]
+    layer = keras.layers.Bidirectional(keras.layers.LSTM(UNITS))
+    model = keras.Model(inputs, [layer(one) for one in inputs])
+    report, ops, run = export(model, quantize="int8")
+    assert ops["DynamicQuantizeLSTM"] == 2
+    # W and R, and the scales and zero points of both.
+    weights = [t.name for t in onnx.load(tmp_path / "model.onnx").graph.initializer]
+    assert sum("_quantized" in n for n in weights) == 2 and sum("_scale" in n for n in weights) == 2
+    given = {name: _sequences(rng) for name in "xz"}
+    check(run, model, given, atol=report.tolerance)
+
+
 @pytest.mark.parametrize("first", ["forward", "backward"])
 def test_a_direction_that_begins_with_the_states_of_the_other(first, tmp_path):
     """One node of both directions would need its own result."""

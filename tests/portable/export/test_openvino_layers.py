@@ -121,6 +121,27 @@ def test_masks_in_float16(cell, tmp_path, openvino):
     export_formats.assert_equal(openvino.run(path, {"x": x}), model, x, atol=4e-3)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "mixed_bfloat16"])
+def test_bfloat16_is_rejected(dtype, tmp_path):
+    """OpenVINO's converter writes casts without a type, or fails in an op that reads one."""
+    inputs = keras.Input((None, 3))
+    initializer = {"recurrent_initializer": "glorot_uniform"}
+    layer = keras.layers.LSTM(4, dtype=dtype, **initializer)
+    model = keras.Model(inputs, layer(keras.layers.Masking(dtype=dtype)(inputs)))
+    with pytest.raises(ValueError, match="has no bfloat16 for some ops: put the weights into"):
+        export(model, tmp_path, None)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_float64_is_computed_in_float32(cell, tmp_path):
+    inputs = keras.Input((None, 3), dtype="float64", name="x")
+    layer = networks.CELLS[cell](dtype="float64")
+    path, report = export(keras.Model(inputs, {"y": layer(inputs)}), tmp_path, None, verify=True)
+    assert report.nodes[0].became == LOOP
+    assert 1e-12 < report.difference < report.tolerance < 1e-3
+
+
 def types_of(model):
     return [op.get_type_name() for op in model.get_ops()]
 

@@ -151,6 +151,7 @@ def _reversed(x, lengths, time_major):
 
 def _run(x, states, weights, lengths, time_major, numbers):
     """The output of one layer in one direction, 0 beyond the lengths, and its last h."""
+    x, states = _with_known_batch(x, states, time_major)
     first = tf.abs(x[0, :, :1] if time_major else x[:, 0, :1])
     states = [state + _zeros(first, state.shape[-1], next(numbers)) for state in states]
     last, sequence, *_ = _fused(time_major)(x, *states, *weights)
@@ -165,6 +166,18 @@ def _run(x, states, weights, lengths, time_major, numbers):
     valid = tf.sequence_mask(lengths, time)
     valid = tf.expand_dims(tf.transpose(valid) if time_major else valid, 2)
     return tf.where(valid, sequence, tf.zeros_like(sequence)), last
+
+
+def _with_known_batch(x, states, time_major):
+    """The tensors with a batch size that the converter knows.
+
+    WHY: an op on two tensors of which one has an unknown size broadcasts a size of 1, so the result of a
+    masked layer has an unknown batch size for the converter. It knows the other sizes.
+    """
+    if x.shape[1 if time_major else 0] != 1:
+        return x, states
+    x = tf.reshape(x, [-1, 1, x.shape[2]] if time_major else [1, -1, x.shape[2]])
+    return x, [tf.reshape(state, [1, state.shape[1]]) for state in states]
 
 
 def _zeros(absolute, units, k):

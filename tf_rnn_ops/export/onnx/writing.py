@@ -65,15 +65,19 @@ def _converted(saved_model, signature, opset):
     from tf_rnn_ops.export.onnx import preparing
 
     with errors.of_tf2onnx():
-        graph_def, inputs, outputs, tables, names = tf_loader.from_saved_model(
+        graph_def, inputs, outputs, function, _loaded, tables, names = tf_loader.from_saved_model(
             saved_model,
             None,
             None,
             tag="serve",
             signatures=[signature],
+            return_concrete_func=True,
             return_initialized_tables=True,
             return_tensors_to_rename=True,
         )
+    # WHY: TensorFlow writes the names of placeholders in lower case, and tf2onnx takes these names.
+    arguments = {spec.name: name for name, spec in function.structured_input_signature[1].items()}
+    names |= {tensor: arguments.get(names[tensor], names[tensor]) for tensor in inputs}
     graph_def, nodes = preparing.prepare(graph_def, inputs, outputs)
     with _Errors() as logged, errors.of_tf2onnx():
         model, _ = convert._convert_common(

@@ -48,13 +48,16 @@ def write(
     with tempfile.TemporaryDirectory() as folder:
         rewritten = pathlib.Path(folder) / "model"
         nodes = rewriting.rewrite(saved_model, rewritten, signature, loops, _decide)
+        # WHY not the loaded model: it has all signatures, of which OpenVINO would choose one.
+        _loaded, function = rewriting.load(rewritten, signature)
         try:
-            # WHY not the loaded model: it has all signatures, of which OpenVINO would choose one.
-            _loaded, function = rewriting.load(rewritten, signature)
             model = openvino.convert_model(function, extension=extensions())
             model = _with_named_results(model, function)
+            _check_types(model)
         except Exception as error:
             reason = " ".join(str(error).split())
+            if "bfloat16" in str(function.graph.as_graph_def()).lower():
+                reason = "it has no bfloat16 for some ops: put the weights into a model of float32."
             raise ValueError(f"OpenVINO cannot convert the model: {reason}") from error
     openvino.save_model(model, str(filepath), compress_to_fp16=False)
     return nodes
@@ -77,6 +80,14 @@ def _with_named_results(model, function):
             source.get_tensor().set_names({name})
         results.append(ops.result(source))
     return openvino.Model(results, model.get_parameters(), "model")
+
+
+def _check_types(model):
+    """Raises ValueError if the converter did not know a type, since no device runs such a model."""
+    for op in model.get_ops():
+        for port in op.outputs():
+            if port.get_element_type().is_dynamic():
+                raise ValueError(f"{op.get_friendly_name()} has no type.")
 
 
 def _number(result):

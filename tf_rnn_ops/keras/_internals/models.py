@@ -1,5 +1,7 @@
 """Private attributes of models: the arguments of compile() and the distribution strategy."""
 
+import re
+
 import keras
 
 from tf_rnn_ops.params.keras_internals import attribute
@@ -41,11 +43,15 @@ def count_as_called(model):
 def made_its_input(model):
     """Whether a Sequential made its Input itself, with the sizes of the first batch.
 
-    Needs _layers and, of its Input, _auto_config with the arguments that Keras's build() gives. Without
-    them, and for a model from a file, the result is False.
+    Needs _layers and, of its Input, _auto_config with the arguments that Keras's build() gives: batch_shape and
+    dtype. Without them, and for a model from a file, the result is False. It is True for an Input without a
+    name that a user gave the same arguments.
     """
-    (first, *_) = getattr(model, "_layers", None) or [None]
+    first, *others = getattr(model, "_layers", None) or [None]
     config = getattr(getattr(first, "_auto_config", None), "config", {})
-    if config.get("sparse") is not None:
+    if config.get("sparse") is not None or not re.fullmatch(
+        r"input_layer(_\d+)?", getattr(first, "name", "")
+    ):
         return False
-    return isinstance(config.get("batch_shape"), tuple) and config.get("dtype") is not None
+    its_dtype = others[0].compute_dtype if others else None
+    return isinstance(config.get("batch_shape"), tuple) and config.get("dtype") == its_dtype

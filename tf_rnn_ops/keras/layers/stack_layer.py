@@ -215,8 +215,9 @@ class CudnnStack(StackOptions):
     def _reverse_valid(self, sequences, lengths):
         """Reverses the valid steps of each sequence. The padding does not move."""
         batch_axis, time_axis = self._batch_axis, self._time_axis
-        # The op reports lengths out of range, with the name of the argument.
-        lengths = tf.clip_by_value(lengths, 0, tf.shape(sequences)[time_axis])
+        # The op reports lengths out of range, with the name of the argument. WHY not clip_by_value: see
+        # MaskedSteps.unpack.
+        lengths = tf.minimum(tf.maximum(lengths, 0), tf.shape(sequences)[time_axis])
         return tf.reverse_sequence(sequences, lengths, seq_axis=time_axis, batch_axis=batch_axis)
 
     @property

@@ -217,8 +217,10 @@ def export(
         else:
             load = functools.partial(module.load, str(unfinished))
             called = stream or signature
+            in_float32 = format in formats.WITHOUT_FLOAT64
+            in_int8 = quantize is not None
             found = verification.verify(
-                model, called, outputs, verify, load, quantize is not None, tolerance
+                model, called, outputs, verify, load, in_int8, in_float32, tolerance
             )
     if became_float and quantize is None:
         notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")

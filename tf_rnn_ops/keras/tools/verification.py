@@ -31,7 +31,7 @@ _INT8_ERRORS, _OF_KNOWN_INT8 = 4.0, 0.03
 _REPEATS = 20
 
 
-def verify(model, called, outputs, verify, load, in_int8, tolerance):
+def verify(model, called, outputs, verify, load, in_int8, in_float32, tolerance):
     """Compares a file with its model.
 
     Args:
@@ -41,6 +41,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
         verify: The argument of export(), but not False.
         load: A function that loads the file; see formats.
         in_int8: Whether the file has int8 weights that the model does not have.
+        in_float32: Whether the runtime computes float64 in float32.
         tolerance: The argument of export().
 
     Returns:
@@ -52,7 +53,7 @@ def verify(model, called, outputs, verify, load, in_int8, tolerance):
     streams = isinstance(called, Stream)
     feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
     int8 = Int8Error(model) if in_int8 or is_quantized(model) else None
-    limits = _limits(model, int8)
+    limits = _limits(model, int8, in_float32)
     function = time_axes.without_states(model) if streams else model.__call__
     reference = tf.function(function, autograph=False)
     found, note = [], ""
@@ -158,8 +159,10 @@ def _states_kept(model):
         states.set(before)
 
 
-def _limits(model, int8):
+def _limits(model, int8, in_float32):
     types = {layer.compute_dtype for layer in flatten_layers(model)} & set(_LIMITS)
+    if in_float32:
+        types.discard("float64")
     limits = max((_LIMITS[t] for t in types), default=_LIMITS["float32"])
     if int8 is None:
         return limits

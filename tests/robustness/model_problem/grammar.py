@@ -1,0 +1,247 @@
+"""Lines of text that describe a small Keras model to export; README.md has the keys.
+
+A line is words `key=value` in any order. Values with commas have one part for each layer or output.
+"""
+
+import dataclasses
+
+import numpy as np
+
+FORMATS = ("tf_saved_model", "onnx", "litert", "openvino")
+# Layers of Keras by the number of their states.
+STATES = {
+    "lstm": 2, "lstm_no_bias": 2, "lstm_relu": 2, "lstm_hard": 2, "lstm_elu": 2,
+    "gru": 1, "gru_before": 1, "gru_relu": 1, "gru_no_bias": 1,
+    "simple": 1, "simple_relu": 1, "simple_linear": 1,
+}  # fmt: skip
+# RNN of an LSTMCell and a GRUCell, RNN of a cell that only Keras knows, and stacks of two layers.
+OTHERS = ("cells", "own_cell")
+STACKS = ("stack_lstm", "stack_gru", "stack_tanh", "stack_relu")
+LAYERS = (*STATES, *OTHERS, *STACKS)
+# Bidirectional has a merge mode; both_apart is None.
+DIRECTIONS = ("forward", "backward", "both", "both_sum", "both_ave", "both_mul", "both_apart")
+# The parts between two recurrent layers.
+BETWEEN = (
+    "none", "dense", "norm", "batch_norm", "dropout", "relu", "td_dense", "add", "td_rnn", "conv",
+)  # fmt: skip
+UNMASKED = ("td_rnn", "conv")
+# Keras 3.15 computes TimeDistributed wrongly in a graph with an open number of steps.
+OVER_TIME = ("td_dense", "td_rnn")
+# Those that are functions, not layers.
+FUNCTIONS = ("add", "td_rnn")
+# Outputs of the sequence of the last layer, and others.
+OF_STEPS = ("sequence", "steps", "mean", "max")
+OUTPUTS = ("last", "dense", "softmax", "states", "input", *OF_STEPS)
+TREES = ("tensor", "list", "tuple", "dict", "nested")
+APIS = ("functional", "sequential", "called", "nested")
+MASKS = ("none", "layer", "input")
+DTYPES = ("float32", "float64", "float16", "bfloat16", "mixed_float16", "mixed_bfloat16")
+SIZES = ("none", "batch", "time", "both")
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """The parts of a line."""
+
+    layers: tuple = ("lstm",)
+    direction: tuple = ("forward",)
+    units: tuple = (4,)
+    between: tuple = ()
+    outputs: tuple = ("last",)
+    tree: str = "tensor"
+    api: str = "functional"
+    input: str = "floats"
+    mask: str = "none"
+    state: str = "none"
+    shared: str = "none"
+    names: str = "plain"
+    dtype: str = "float32"
+    cast: int = 0
+    I: int = 3  # noqa: E741
+    T: int = 5
+    B: int = 2
+    open: str = "none"
+    fix: str = "none"
+    stateful: int = 0
+    unroll: int = 0
+    dropout: int = 0
+    int8: str = "none"
+    opset: int = 18
+    verify: int = 0
+    format: str = "all"
+    seed: int = 0
+
+    def __str__(self):
+        words = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value != field.default:
+                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                words.append(f"{field.name}={text}")
+        return " ".join(words) or "layers=lstm"
+
+    @property
+    def formats(self):
+        return FORMATS if self.format == "all" else (self.format,)
+
+    @property
+    def has_stack(self):
+        return any(layer in STACKS for layer in self.layers)
+
+    @property
+    def compute_dtype(self):
+        return self.dtype.removeprefix("mixed_")
+
+
+def parse(line):
+    """The Network of a line.
+
+    Raises:
+        ValueError: A key is unknown.
+    """
+    fields = {field.name: field for field in dataclasses.fields(Network)}
+    values = {}
+    for word in line.split("#")[0].split():
+        key, _, text = word.partition("=")
+        if key not in fields:
+            raise ValueError(f"{word!r} has an unknown key; known are {', '.join(fields)}.")
+        default = fields[key].default
+        if isinstance(default, tuple):
+            one = int if key == "units" else str
+            values[key] = tuple(one(t) for t in text.split(","))
+        else:
+            values[key] = type(default)(text)
+    return fitting(Network(**values))
+
+
+def fitting(network):
+    """The network with one value of direction, units and between for each layer: the last one again."""
+    count = len(network.layers)
+
+    def repeated(values, wanted, default):
+        values = tuple(values[:wanted]) or (default,) * wanted
+        return values + values[-1:] * (wanted - len(values))
+
+    return dataclasses.replace(
+        network,
+        direction=repeated(network.direction, count, "forward"),
+        units=repeated(network.units, count, 4),
+        between=repeated(network.between, count - 1, "none"),
+    )
+
+
+class _Dice:
+    def __init__(self, seed, number):
+        self._rng = np.random.default_rng([seed, number])
+
+    def below(self, count):
+        return int(self._rng.integers(count))
+
+    def one_of(self, values):
+        return values[self.below(len(values))]
+
+    def chance(self, percent):
+        return self.below(100) < percent
+
+
+def draw(seed, number):
+    """Network `number` of the set with this seed; it depends on nothing else."""
+    dice = _Dice(seed, number)
+    values = _draw_sizes(dice)
+    values["api"] = dice.one_of(("functional",) * 7 + APIS[1:])
+    simple = values["api"] != "functional"  # a chain of layers
+    values["dtype"] = dice.one_of(("float32",) * 12 + DTYPES)
+    values["cast"] = int(dice.chance(30))
+    values["input"] = "words" if dice.chance(30) else "floats"
+    values["mask"] = dice.one_of(("none", "none", "layer", "none" if simple else "input"))
+    values |= _draw_layers(dice, values["mask"], values["open"], simple)
+    values |= _draw_wiring(dice, values)
+    values |= _draw_options(dice, values)
+    if values["api"] == "called":
+        values["open"] = values["fix"] = "none"  # Keras takes the sizes of the call
+    return fitting(Network(**values))
+
+
+def _draw_sizes(dice):
+    return {
+        "I": 1 + dice.below(5),
+        "T": 1 if dice.chance(8) else 2 + dice.below(6),
+        "B": 1 + dice.below(3),
+        "open": dice.one_of(SIZES),
+        "fix": dice.one_of(("none", "none") + SIZES),
+        "seed": dice.below(1000),
+        "opset": dice.one_of((15, 16, 17, 18, 18)),
+        "names": "odd" if dice.chance(25) else "plain",
+    }
+
+
+def _draw_layers(dice, mask, open, simple):
+    count = dice.one_of((1, 1, 1, 2, 2, 3))
+    kinds = list(STATES) * 2 + ["lstm", "gru"] * 6 + list(OTHERS) + list(STACKS) * 2
+    directions = ["forward"] * 5 + ["backward", "both"] + list(DIRECTIONS)
+    between = [one for one in BETWEEN if mask == "none" or one not in UNMASKED]
+    if open in ("time", "both"):
+        between = [one for one in between if one not in OVER_TIME]
+    if simple:
+        directions.remove("both_apart")
+        between = [one for one in between if one not in FUNCTIONS]
+    layers = tuple(dice.one_of(kinds) for _ in range(count))
+    return {
+        "layers": layers,
+        "direction": tuple(_draw_direction(dice, layer, directions) for layer in layers),
+        "units": tuple(1 + dice.below(6) for _ in range(count)),
+        "between": tuple(dice.one_of(("none", "none", *between)) for _ in layers[1:]),
+    }
+
+
+def _draw_direction(dice, layer, directions):
+    found = dice.one_of(directions)
+    if layer in STACKS:
+        return "both" if found.startswith("both") else "forward"
+    return found
+
+
+def _draw_wiring(dice, values):
+    """Outputs, states, and layers that are called twice."""
+    layers, directions = values["layers"], values["direction"]
+    functional = values["api"] == "functional"
+    known = all(layer in STATES for layer in layers)
+    outputs = [one for one in OUTPUTS if functional or one not in ("states", "input")]
+    if functional and not (known and directions[-1] != "both_apart"):
+        outputs.remove("states")
+    if values["api"] in ("sequential", "called"):
+        return {"outputs": (dice.one_of(outputs),)}
+    count = dice.one_of((1, 1, 2, 3))
+    wiring = {"outputs": tuple(dict.fromkeys(dice.one_of(outputs) for _ in range(count)))}
+    wiring["tree"] = dice.one_of(TREES)
+    if functional and known and dice.chance(35):
+        wiring["state"] = dice.one_of(("input", "dense", "before"))
+        if wiring["state"] == "before":  # which needs states of equal sizes
+            wiring["layers"] = layers[:1] * len(layers)
+            wiring["units"] = values["units"][:1] * len(layers)
+            wiring["direction"] = tuple(
+                "forward" if one.startswith("both") else one for one in directions
+            )
+    elif dice.chance(20) and "states" not in wiring["outputs"]:
+        wiring["shared"] = dice.one_of(("siamese", "twice")) if functional else "siamese"
+        if wiring["shared"] == "siamese":
+            wiring["outputs"] = tuple(o for o in wiring["outputs"] if o != "input") or ("last",)
+            wiring["direction"] = tuple(d.replace("both_apart", "both") for d in directions)
+    return wiring
+
+
+def _has_both(values):
+    return any(direction.startswith("both") for direction in values["direction"])
+
+
+def _draw_options(dice, values):
+    options = {"dropout": int(dice.chance(20)), "verify": int(dice.chance(25))}
+    if dice.chance(6) and values["open"] in ("none", "time") and "shared" not in values:
+        if set(values["layers"]) <= set(STATES) and not _has_both(values):
+            options["stateful"] = 1
+    if dice.chance(6) and values["open"] in ("none", "batch"):
+        options["unroll"] = 1
+    if values["dtype"] == "float32" and dice.chance(15):
+        kept = set(values["layers"]) <= set(STATES) and "td_rnn" not in values["between"]
+        options["int8"] = dice.one_of(("weights", "file")) if kept else "file"
+    return options

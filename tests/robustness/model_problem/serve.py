@@ -1,0 +1,93 @@
+"""Runs exported files in a process that does not import the package that wrote them.
+
+Usage: python serve.py FORMAT [LIBRARY]. A request is a pickle on stdin: (path, [{input: array} of each
+call]). The answer is a pickle on stdout: [{output: array} of each call], or a sentence on the error.
+LIBRARY has the ops that TensorFlow needs for a SavedModel.
+"""
+
+import os
+import pickle
+import sys
+
+import numpy as np
+
+
+def _tf_saved_model(path):
+    import tensorflow as tf
+
+    model = tf.saved_model.load(path)
+    function = model.signatures["serving_default"]
+
+    def call(inputs):
+        results = function(**{name: tf.constant(array) for name, array in inputs.items()})
+        return {name: result.numpy() for name, result in results.items()}
+
+    call.model = model  # which owns the variables of the function
+    return call
+
+
+def _onnx(path):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return lambda inputs: dict(zip(names, session.run(None, inputs), strict=True))
+
+
+def _litert(path):
+    from ai_edge_litert import interpreter
+
+    runner = interpreter.Interpreter(model_path=path).get_signature_runner()
+    return lambda inputs: {name: np.array(one) for name, one in runner(**inputs).items()}
+
+
+def _openvino(path):
+    import openvino
+
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+    model = openvino.Core().compile_model(path, "CPU", settings)
+
+    def call(inputs):
+        results = model(inputs)
+        ports = [(port, name) for port in model.outputs for name in port.get_names()]
+        return {name: np.array(results[port]) for port, name in ports}
+
+    return call
+
+
+LOADERS = {
+    "tf_saved_model": _tf_saved_model, "onnx": _onnx, "litert": _litert, "openvino": _openvino,
+}  # fmt: skip
+
+
+def _answer(load, path, calls):
+    try:
+        call = load(path)
+        return [call(inputs) for inputs in calls]
+    except Exception as error:  # the runtimes raise errors of any kind
+        return f"{type(error).__name__}: {error}"
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # the runtimes print
+    if len(sys.argv) > 2:
+        import tensorflow as tf
+
+        tf.load_op_library(sys.argv[2])
+    while True:
+        try:
+            path, calls = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        answer = _answer(LOADERS[sys.argv[1]], path, calls)
+        assert not any(name.split(".")[0] == "tf_rnn_ops" for name in sys.modules)
+        pickle.dump(answer, answers)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
