@@ -58,10 +58,7 @@ def verify(model, called, outputs, verify, load, in_int8, in_float32, tolerance)
     reference = tf.function(function, autograph=False)
     found, note = [], ""
     with _states_kept(model) as states:
-        try:
-            call = load()
-        except Exception as error:  # the runtimes raise errors of any kind
-            raise ValueError(f"The file cannot be loaded: {one_line(error)}") from error
+        call = _loaded(load)
         for k, arguments in enumerate(feed.calls):
             before = states.values()
             try:
@@ -93,11 +90,17 @@ def verify(model, called, outputs, verify, load, in_int8, in_float32, tolerance)
             found.append(one)
         both = [lambda: call(feed.first_feed), lambda: reference(*feed.first_arguments)]
         timing = take_turns("", both, lambda one: one(), _REPEATS, lambda turn: None)
-    one = max(found, key=lambda one: one.excess)
     notes = [note]
     if streams and not called.sequences:
         notes.append("The model has one number of steps, so no state was passed from call to call.")
-    return _measured(one, timing, notes)
+    return _measured(max(found, key=lambda one: one.excess), timing, notes)
+
+
+def _loaded(load):
+    try:
+        return load()
+    except Exception as error:  # the runtimes raise errors of any kind
+        raise ValueError(f"The file cannot be loaded: {one_line(error)}") from error
 
 
 def _measured(one, timing, notes):
