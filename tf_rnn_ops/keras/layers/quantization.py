@@ -19,7 +19,7 @@ from tf_rnn_ops.keras.path import activations, cells, eligibility, quantized
 from tf_rnn_ops.keras.path.params import weight_of
 
 _LARGEST = 127
-_OF_KERAS = "_build_of_keras"
+_OF_KERAS = "build_of_keras"
 _DTYPES = ("float32", "bfloat16")
 
 
