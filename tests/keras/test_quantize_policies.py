@@ -309,3 +309,17 @@ def test_stacks_of_layers_with_a_map():
     stacks = ours.convert(model, to="stack")
     for one in (stacks, ours.convert(stacks, to="keras")):
         assert {layer.compute_dtype for layer in one.layers[1:]} == {"bfloat16"}
+
+
+def test_convert_of_layers_of_keras_with_a_map(x):
+    """A layer that changes its class before it is built follows the map when it is built."""
+    found = policies(enc="float32")
+    inputs = keras.Input((None, SIZE))
+    model = keras.Model(inputs, keras.layers.LSTM(3, dtype=found, name="enc")(inputs))
+    copies = ours.convert(model), ours.convert(ours.convert(model), to="keras")
+    cells = [one.get_layer("enc").cell for one in copies]
+    assert {type(cell) for cell in cells} == {keras.layers.LSTMCell}
+    for one in copies:
+        np.testing.assert_allclose(
+            one.predict(x, verbose=0), model.predict(x, verbose=0), atol=1e-6
+        )

@@ -48,12 +48,6 @@ class OneOp:
         super().__init__(*args, **kwargs)
         quantization.adopt(self)
 
-    def build(self, sequences_shape, initial_state_shape=None):
-        """Creates the weights; see keras.layers.RNN."""
-        quantization.follow_policies(self)
-        super().build(sequences_shape, initial_state_shape)
-        quantization.follow_policies(self)
-
     def quantized_call(self, *args, **kwargs):
         """Runs the layer, whose cells have int8 weights; see keras.layers.Layer."""
         return self.call(*args, **kwargs)

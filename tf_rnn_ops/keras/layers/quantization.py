@@ -7,6 +7,8 @@ The class of a cell says which weights it has. A layer chooses the classes by th
 and again when it is built, because a DTypePolicyMap tells the policy of a cell by its path.
 """
 
+import functools
+
 import keras
 import numpy as np
 
@@ -17,6 +19,7 @@ from tf_rnn_ops.keras.path import activations, cells, eligibility, quantized
 from tf_rnn_ops.keras.path.params import weight_of
 
 _LARGEST = 127
+_OF_KERAS = "build_of_keras"
 _DTYPES = ("float32", "bfloat16")
 
 
@@ -49,6 +52,8 @@ def adopt(layer):
         ValueError: As of follow_policies.
     """
     layer.quantize = Quantize(layer)
+    # WHY not a method: Keras binds `build` when it makes a layer, whose class may be another one later.
+    layer.build = _following(layer, layer.build)
     for cell in _op_cells(layer):
         cell.quantize = Quantize(layer, cell)
     follow_policies(layer)
@@ -83,6 +88,7 @@ def release(layer):
     """Undoes adopt() for a layer that became a layer of Keras."""
     for cell in _op_cells(layer):
         _set_class(cell, cells.class_of(cell))
+    layer.build = getattr(layer.build, _OF_KERAS, layer.build)
     for one in (layer, *eligibility.cells_of(layer)):
         vars(one).pop("quantize", None)
 
@@ -166,6 +172,23 @@ def quantized_array(weight):
     scale[scale == 0] = 1
     values = np.clip(np.rint(weight / scale), -_LARGEST, _LARGEST)
     return values.astype(np.int8), scale
+
+
+def _following(layer, build):
+    """`build` of a layer, after which its cells have the classes that their policies ask for."""
+
+    @functools.wraps(build)
+    def build_and_follow(*args, **kwargs):
+        follow_policies(layer)
+        build(*args, **kwargs)
+        try:
+            follow_policies(layer)
+        except ValueError:
+            layer.built = False
+            raise
+
+    setattr(build_and_follow, _OF_KERAS, build)
+    return build_and_follow
 
 
 def _op_cells(layer):
