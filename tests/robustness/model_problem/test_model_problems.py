@@ -72,6 +72,23 @@ def test_smoke(block, runtimes):
     assert all(found[format, True] >= len(lines) // 2 for format in grammar.FORMATS), found
 
 
+# Lines that have found a fault.
+KEPT = (
+    "names=odd format=onnx",
+    "shared=siamese int8=file format=onnx",
+    "mask=layer outputs=sequence T=7 format=litert",
+    "layers=cells,stack_lstm units=2 outputs=sequence mask=input open=both format=litert",
+    "layers=stack_lstm api=sequential B=3 open=time fix=time format=litert",
+    "dtype=float64 cast=1 verify=1 format=openvino",
+)
+
+
+@pytest.mark.parametrize("line", KEPT)
+def test_lines_that_have_found_a_fault(line, runtimes):
+    network = grammar.parse(line)
+    assert check(network, runtimes) == {network.format: RIGHT}
+
+
 # A line for each row of the page and each of its formats.
 EXAMPLES = {
     '`quantize="int8"`': "int8=file",
