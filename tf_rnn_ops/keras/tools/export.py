@@ -199,7 +199,6 @@ def export(
     if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
         signature = signatures.of(model, None, 1, fixed)
         notes.append("The batch size of the file is 1; batch_size gives another.")
-    known_faults.refuse(model, signature)
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
         outputs = Outputs(model, format)
@@ -267,6 +266,7 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
         )
+        known_faults.refuse(ours, signature)
         function = outputs.of(function, signature)
         archive = keras.export.ExportArchive()
         archive.track(ours)

@@ -104,7 +104,9 @@ def policy_of(layer):
     """
     policy = getattr(layer, "dtype_policy", None)
     own = not type(layer).__module__.startswith("keras.")
-    if policy is None or not own or getattr(policy, "quantization_mode", None):
+    # A map has policies for the paths of its own layers only.
+    is_map = isinstance(policy, keras.dtype_policies.DTypePolicyMap)
+    if policy is None or not own or is_map or getattr(policy, "quantization_mode", None):
         yield
         return
     before = keras.config.dtype_policy()
