@@ -71,10 +71,11 @@ def _in_other_types(graph):
 def _join(graph):
     """Makes one of equal initializers."""
     seen, stands_for = {}, {}
+    outputs = {output.name for output in graph.output}
     for one in list(graph.initializer):
-        key = (tuple(one.dims), one.data_type, one.raw_data)
-        if not one.raw_data:
+        if one.name in outputs:
             continue
+        key = (tuple(one.dims), one.data_type, onnx.numpy_helper.to_array(one).tobytes())
         if key in seen:
             stands_for[one.name] = seen[key]
             graph.initializer.remove(one)
