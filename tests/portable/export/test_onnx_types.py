@@ -1,6 +1,9 @@
 """16-bit models in ONNX, errors of tf2onnx, and what int8 touches in a file."""
 
+import concurrent.futures
+import logging
 import re
+import warnings
 
 import export_cases
 import keras
@@ -157,3 +160,33 @@ def test_int8_in_16_bits(dtype, tmp_path):
     report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
     assert {node.became for node in report.nodes} == {"DynamicQuantizeLSTM"}
     assert report.difference <= report.tolerance
+
+
+def test_int8_of_a_model_without_weights_for_it(tmp_path):
+    x = keras.Input((4, SIZE), dtype="float64")
+    model = keras.Model(x, rnn.LSTM(UNITS, dtype="float64")(x))
+    with pytest.raises(ValueError, match="quantize must be None for a model of which ONNX Runtime"):
+        rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_threads_have_errors_and_warnings_of_their_own(tmp_path):
+    """An error that tf2onnx logs for one model is not that of another."""
+    x = keras.Input((4, SIZE))
+    unknown = keras.Model(x, keras.layers.Lambda(lambda y: tf.math.betainc(y, y, y))(x))
+    known = keras.Model(x, keras.layers.Dense(2)(rnn.LSTM(UNITS)(x)))
+    before = list(warnings.filters)
+
+    def write(k):
+        model, quantize = (unknown, None) if k % 2 else (known, "int8")
+        try:
+            path = tmp_path / f"{k}.onnx"
+            rnn.export(model, path, quantize=quantize, verify=False, print_fn=None)
+        except ValueError as error:
+            return str(error)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        errors = list(pool.map(write, range(8)))
+    assert errors[::2] == [None] * 4 and all("Betainc" in error for error in errors[1::2])
+    assert warnings.filters == before
+    assert logging.getLogger("tf2onnx").propagate

@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import onnx
 import pytest
 from stream_cases import FILES, drawn, model_of, outputs_of_file, sequence
 
@@ -173,3 +174,25 @@ def test_time_without_an_open_number_of_steps(tmp_path):
     model = model_of(lambda x: keras.layers.GRU(3)(x), SIZE, time=4)
     with pytest.raises(ValueError, match="time must be None .*, but it is 3"):
         rnn.export(model, tmp_path / "m", streaming=True, time=3, print_fn=None)
+
+
+def test_steps_one_by_one_beside_an_open_memory(tmp_path):
+    frames = keras.Input((None, SIZE), name="frames")
+    memory = keras.Input((None, UNITS), name="memory")
+    x = keras.layers.TimeDistributed(keras.layers.Dense(UNITS))(frames)
+    y = keras.layers.LSTM(UNITS, return_sequences=True)(x)
+    model = drawn(keras.Model([frames, memory], keras.layers.Attention()([y, memory])))
+    report = rnn.export(model, tmp_path / "m", streaming=True, time=2, print_fn=None)
+    assert 0 < report.difference < 1e-5
+
+
+def test_the_last_step_and_the_states_are_outputs(tmp_path):
+    """They are one tensor; the state is the second."""
+    x = keras.Input((None, SIZE), name="x")
+    h, c = keras.Input((UNITS,), name="h"), keras.Input((UNITS,), name="c")
+    y, new_h, new_c = keras.layers.LSTM(UNITS, return_state=True)(x, initial_state=[h, c])
+    model = drawn(keras.Model([x, h, c], [y, new_h, new_c]))
+    path = tmp_path / "m.onnx"
+    rnn.export(model, path, streaming=True, batch_size=1, print_fn=None)
+    found = {output.name for output in onnx.load(path).graph.output}
+    assert found == {"output_0", "h_next", "c_next"}

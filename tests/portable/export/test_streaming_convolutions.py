@@ -193,3 +193,17 @@ def test_a_known_number_of_steps_is_checked_over_several_calls(layers, tmp_path,
     )
     with pytest.raises(ValueError, match="The file and the model have different results"):
         rnn.export(model, tmp_path / "n", streaming=True, print_fn=None)
+
+
+class Doubled(keras.layers.Conv1D):
+    def call(self, inputs):
+        return 2 * super().call(inputs)
+
+
+def test_a_convolution_with_a_method_of_its_own_is_rejected(tmp_path):
+    def layers(x):
+        y = Doubled(4, 3, padding="causal", name="culprit")(x)
+        return keras.layers.GRU(3, return_sequences=True)(y)
+
+    with pytest.raises(ValueError, match="'culprit' cannot stream.* Doubled has a method `call`"):
+        rnn.export(model_of(layers, 4), tmp_path / "m", streaming=True, verify=False, print_fn=None)

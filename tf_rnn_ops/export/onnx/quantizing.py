@@ -9,6 +9,7 @@ import tempfile
 import onnx
 
 _OPS = ("LSTM", "MatMul", "Gemm", "Gather")
+_INTEGERS = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
 # ONNX Runtime warns without it.
 _PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}
 
@@ -19,6 +20,9 @@ def quantize(model, filepath):
     Args:
         model: A ModelProto; it is changed.
         filepath: The file.
+
+    Raises:
+        ValueError: The model has no weights that it can store in 8 bits.
     """
     from onnxruntime import quantization
 
@@ -39,6 +43,10 @@ def quantize(model, filepath):
             nodes_to_exclude=_in_other_types(model.graph),
         )
         quantized = onnx.load(str(integers))
+    if not any(one.data_type in _INTEGERS for one in quantized.graph.initializer):
+        raise ValueError(
+            "quantize must be None for a model of which ONNX Runtime quantizes nothing, but it is 'int8'."
+        )
     _join(quantized.graph)
     del quantized.metadata_props[:]
     onnx.save(quantized, str(filepath))

@@ -6,6 +6,7 @@ import logging
 import pathlib
 import shutil
 import tempfile
+import threading
 
 from tf_rnn_ops.export import compiled, formats, rewriting
 from tf_rnn_ops.export.onnx import errors
@@ -95,25 +96,37 @@ def _converted(saved_model, signature, opset):
 
 
 class _Errors(logging.Handler):
-    """Collects the errors that tf2onnx logs, and does not print them."""
+    """Collects the errors that tf2onnx logs in this thread, and does not print them."""
+
+    _logger = logging.getLogger("tf2onnx")
+    _lock = threading.Lock()
+    _users = 0  # handlers that are in use
+    _before = True  # the logger's `propagate` without them
 
     def __init__(self):
         super().__init__(logging.ERROR)
         self.messages = []
-        self._logger = logging.getLogger("tf2onnx")
+        self._thread = threading.get_ident()
 
     def emit(self, record):
-        self.messages.append(record.getMessage())
+        if record.thread == self._thread:
+            self.messages.append(record.getMessage())
 
     def __enter__(self):
-        self._before = self._logger.propagate
-        self._logger.propagate = False
-        self._logger.addHandler(self)
+        with _Errors._lock:
+            if _Errors._users == 0:
+                _Errors._before = self._logger.propagate
+            _Errors._users += 1
+            self._logger.propagate = False
+            self._logger.addHandler(self)
         return self
 
     def __exit__(self, *exception):
-        self._logger.removeHandler(self)
-        self._logger.propagate = self._before
+        with _Errors._lock:
+            self._logger.removeHandler(self)
+            _Errors._users -= 1
+            if _Errors._users == 0:
+                self._logger.propagate = _Errors._before
 
 
 def _check(onnx, model):

@@ -11,7 +11,8 @@ A cell of this package has both as attributes:
                         LayerRNN rnn_mode and what the cell has besides.
 
 This module has both for the cells of Keras, which run on LayerRNN, or, if TensorFlow sees a GPU, on
-CudnnRNNV3 where it can compute the cell. A subclass may compute anything, so a class has an op only if it defines op_name itself.
+CudnnRNNV3 where it can compute the cell. A subclass may compute anything, so a class has an op only if it
+defines op_name itself.
 
 A cell whose class defines float_class has int8 weights: it computes what a cell of float_class does.
 """

@@ -266,7 +266,8 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
         )
-        known_faults.refuse(ours, signature)
+        if stream is None:  # its number of steps is known
+            known_faults.refuse(ours, signature)
         function = outputs.of(function, signature)
         archive = keras.export.ExportArchive()
         archive.track(ours)

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import copy as copying
+import threading
 import warnings
 from typing import Any, Callable
 
@@ -12,6 +13,8 @@ from tf_rnn_ops.params.keras_internals import flatten_layers
 
 # The class of a layer in a config that is a copy already, and the key of its number.
 _COPY = "copy_of_tf_rnn_ops"
+# WHY: catch_warnings of two threads at once would leave the filters of the process changed.
+_FILTERS = threading.Lock()
 # Parts of the config of a layer that are not for its copy.
 _NOT_OF_COPIES = ("compile_config", "shared_object_id")
 
@@ -45,7 +48,7 @@ def _config_of(layer):
     """The config of a layer. Keras's warning of functions without a name is not for their copies."""
     if not any(isinstance(inner, keras.layers.Lambda) for inner in flatten_layers(layer)):
         return layer.get_config()
-    with warnings.catch_warnings():
+    with _FILTERS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The object being serialized includes a `lambda`")
         return layer.get_config()
 

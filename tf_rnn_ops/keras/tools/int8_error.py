@@ -1,14 +1,12 @@
 """The error of int8 weights in a model, which says how far a file with such weights may be from it."""
 
-import warnings
-
 import keras
 import numpy as np
 
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import OneOp
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.keras.tools.convert import convert
+from tf_rnn_ops.keras.tools.convert import convert_silently
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
 
@@ -57,14 +55,12 @@ class Int8Error:
 
 
 def _copy(model):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of layers that Keras does not quantize
-        try:
-            if not is_quantized(model):
-                return convert(model, quantize="int8")
-            copy = convert(model)
-        except (ValueError, NotImplementedError):
-            return None
+    try:
+        if not is_quantized(model):
+            return convert_silently(model, quantize="int8")
+        copy = convert_silently(model)
+    except (ValueError, NotImplementedError):
+        return None
     dequantize(copy)
     return copy
 

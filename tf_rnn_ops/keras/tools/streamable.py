@@ -97,10 +97,14 @@ def _of_recurrent(call):
         return "it gets sequence_lengths, but every step of a stream counts"
     if call.layer.go_backwards:
         return _BACKWARDS
-    if not type(call.layer).call.__module__.startswith(("keras.", "tf_rnn_ops.")):
+    if _has_own_call(call.layer):
         return f"its class {type(call.layer).__name__} has a method `call` of its own"
     both = isinstance(call.layer, CudnnStack) and call.layer.direction == "bidirectional"
     return _BOTH if both else ""
+
+
+def _has_own_call(layer):
+    return not type(layer).call.__module__.startswith(("keras.", "tf_rnn_ops."))
 
 
 def _of_causal(call):
@@ -108,6 +112,8 @@ def _of_causal(call):
     growing = set().union(*call.first)
     if not growing:
         return ""
+    if _has_own_call(layer):
+        return f"its class {type(layer).__name__} has a method `call` of its own"
     if layer.data_format != "channels_last":
         return "its time comes after the channels: give it data_format='channels_last'"
     if layer.strides[0] != 1:

@@ -104,7 +104,9 @@ class Stream:
                     f"The input {name!r} is the initial state of several layers, so a stream would not know "
                     "which final state to pass on: give each layer an input of its own."
                 )
-            output = next((o for o, one in results.items() if _source(one) is _source(new)), None)
+            # The last: the outputs of a layer that returns its last step come before its states.
+            names = reversed(results)
+            output = next((o for o in names if _source(results[o]) is _source(new)), None)
             if output is None:
                 raise ValueError(
                     f"The states of the layer {layer.name!r} after the last step must be outputs of the "
