@@ -34,7 +34,15 @@ def _onnx(path):
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
-    return lambda inputs: dict(zip(names, session.run(None, inputs), strict=True))
+
+    def call(inputs):
+        # The file has float32 where the model has bfloat16.
+        given = {
+            n: a.astype("float32") if a.dtype.name == "bfloat16" else a for n, a in inputs.items()
+        }
+        return dict(zip(names, session.run(None, given), strict=True))
+
+    return call
 
 
 def _litert(path):
