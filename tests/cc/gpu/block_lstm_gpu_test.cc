@@ -23,10 +23,10 @@ namespace gpu {
 namespace {
 
 using fake::BlockField;
-using fake::BlockParts;
 using fake::BlockValues;
 using fake::ExactAllocator;
 using fake::FakeCuda;
+using fake::ProductParts;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -60,7 +60,7 @@ BlockValues Compute(const BlockLstmProblem& p, const BlockValues& inputs, int64_
                     int compute_capability_major = kAmpere) {
   FakeCuda cuda;
   cuda.compute_capability_major = compute_capability_major;
-  BlockParts parts(&cuda);
+  ProductParts parts(&cuda);
   if (gate_bytes > 0) parts.libraries.chunk_bytes = gate_bytes;
   BlockValues values = inputs;
   ExactAllocator forward, backward;
@@ -163,7 +163,7 @@ TEST(BlockLstmGpu, BFloat16BeforeAmpereIsRejected) {
   const BlockLstmProblem p = Problem(Dtype::kBFloat16, 2, 2, 3, 4, 2, true);
   FakeCuda cuda;
   cuda.compute_capability_major = kTuring;
-  BlockParts parts(&cuda);
+  ProductParts parts(&cuda);
   ExactAllocator forward, backward;
   BlockValues values = fake::MakeBlockInputs(p, 1);
   const Status status =
@@ -233,7 +233,7 @@ TEST(BlockLstmGpu, NanStaysInItsRowAndTheClipKeepsIt) {
 
 TEST(BlockLstmGpu, TheCallsOfOneStep) {
   FakeCuda cuda;
-  BlockParts parts(&cuda);
+  ProductParts parts(&cuda);
   const BlockLstmProblem p = Problem(Dtype::kFloat16, 1, 2, 3, 4, 1, false);
   BlockValues values = fake::MakeBlockInputs(p, 1);
   ExactAllocator forward, backward;
@@ -268,7 +268,7 @@ TEST(BlockLstmGpu, ProductsAccumulateInFloat32AndTf32IsAskedFor) {
                {Dtype::kBFloat16, false, CUBLAS_COMPUTE_32F}};
   for (const auto& c : cases) {
     FakeCuda cuda;
-    BlockParts parts(&cuda);
+    ProductParts parts(&cuda);
     BlockLstmProblem p = Problem(c.dtype, 4, 2, 3, 4, 4, true);
     p.allow_tf32 = c.tf32;
     BlockValues values = fake::MakeBlockInputs(p, 1);
@@ -292,7 +292,7 @@ TEST(BlockLstmGpu, TheWorkspaceFitsTheArchitecture) {
   for (int major : {6, 8, 9, 12}) {
     FakeCuda cuda;
     cuda.compute_capability_major = major;
-    BlockParts parts(&cuda);
+    ProductParts parts(&cuda);
     const BlockLstmProblem p = Problem(Dtype::kFloat32, 1, 1, 1, 1, 1, false);
     BlockValues values = fake::MakeBlockInputs(p, 1);
     ExactAllocator forward, backward;
@@ -309,7 +309,7 @@ int64_t FailEachCall(const BlockLstmProblem& p) {
   for (int64_t n = 0;; ++n) {
     FakeCuda cuda;
     {
-      BlockParts parts(&cuda);
+      ProductParts parts(&cuda);
       BlockValues values = inputs;
       ExactAllocator forward, backward;
       cuda.FailAt(n);
@@ -355,7 +355,7 @@ TEST(BlockLstmGpu, OutOfMemoryIsResourceExhausted) {
   for (int64_t direction : {0, 1}) {
     for (int64_t n = 0;; ++n) {
       FakeCuda cuda;
-      BlockParts parts(&cuda);
+      ProductParts parts(&cuda);
       BlockValues values = inputs;
       ExactAllocator forward(direction == 0 ? n : -1), backward(direction == 1 ? n : -1);
       const Status status =

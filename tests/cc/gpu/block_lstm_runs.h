@@ -11,6 +11,7 @@
 #include "cc/gpu/block_lstm_executor.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/gpu/fake_cuda.h"
+#include "tests/cc/gpu/product_parts.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -37,19 +38,6 @@ BlockValues MakeBlockInputs(const BlockLstmProblem& problem, uint64_t seed);
 BlockValues BlockReference(const BlockLstmProblem& problem, const BlockValues& inputs);
 // The reference with the result of each operation rounded to the problem's dtype.
 BlockValues NaiveBlockLstm(const BlockLstmProblem& problem, const BlockValues& inputs);
-
-// Everything that an executor keeps between calls.
-struct BlockParts {
-  explicit BlockParts(FakeCuda* cuda) : modules(&cuda->driver()), handles(&cuda->cublas()) {
-    libraries.driver = &cuda->driver();
-    libraries.modules = &modules;
-    libraries.cublas = &cuda->cublas();
-    libraries.handles = &handles;
-  }
-  KernelModules modules;
-  CublasHandles handles;
-  ProductLibraries libraries;
-};
 
 // Runs forward, and then backward on the results of forward. The memory of the outputs is NaN
 // before. Reads and writes `values`. Stops at an error.

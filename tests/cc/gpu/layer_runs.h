@@ -12,6 +12,7 @@
 #include "cc/gpu/layer/layer_executor.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/gpu/fake_cuda.h"
+#include "tests/cc/gpu/product_parts.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -19,19 +20,6 @@ namespace fake {
 
 using cpu::testing::RnnCase;
 using cpu::testing::RnnValues;
-
-// Everything that an executor keeps between calls.
-struct ProductParts {
-  explicit ProductParts(FakeCuda* cuda) : modules(&cuda->driver()), handles(&cuda->cublas()) {
-    libraries.driver = &cuda->driver();
-    libraries.modules = &modules;
-    libraries.cublas = &cuda->cublas();
-    libraries.handles = &handles;
-  }
-  KernelModules modules;
-  CublasHandles handles;
-  ProductLibraries libraries;
-};
 
 // The problem of a case, with the key that `seed` and 0 give where zoneout draws.
 LayerProblem ProblemOf(const RnnCase& c);

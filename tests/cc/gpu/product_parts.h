@@ -1,0 +1,29 @@
+// A cuBLAS, a driver and the kernels on a FakeCuda, for the executors that multiply.
+#ifndef TF_RNN_OPS_TESTS_CC_GPU_PRODUCT_PARTS_H_
+#define TF_RNN_OPS_TESTS_CC_GPU_PRODUCT_PARTS_H_
+
+#include "cc/gpu/product_call.h"
+#include "tests/cc/gpu/fake_cuda.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+
+// Everything that an executor keeps between calls.
+struct ProductParts {
+  explicit ProductParts(FakeCuda* cuda) : modules(&cuda->driver()), handles(&cuda->cublas()) {
+    libraries.driver = &cuda->driver();
+    libraries.modules = &modules;
+    libraries.cublas = &cuda->cublas();
+    libraries.handles = &handles;
+  }
+  KernelModules modules;
+  CublasHandles handles;
+  ProductLibraries libraries;
+};
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_GPU_PRODUCT_PARTS_H_
