@@ -160,8 +160,8 @@ def rnn_stand_in_library(name, deps, **kwargs):
         **kwargs
     )
 
-def rnn_embedded_text(name, src, header, namespace, variable):
-    """A C++ source that defines the text of a file as a string.
+def rnn_embedded_file(name, src, header, namespace, variable, kind = "text"):
+    """A C++ source that defines the contents of a file as a string.
 
     Args:
       name: File name of the source.
@@ -169,11 +169,13 @@ def rnn_embedded_text(name, src, header, namespace, variable):
       header: The header that declares the string.
       namespace: Namespace of the string.
       variable: Name of the string.
+      kind: "text", or "bytes" for any contents.
     """
+    tool = "//build_defs:embed_%s.sh" % kind
     native.genrule(
         name = name.replace(".", "_"),
         srcs = [src],
         outs = [name],
-        cmd = "$(location //build_defs:embed_text.sh) $< %s %s %s >$@" % (header, namespace, variable),
-        tools = ["//build_defs:embed_text.sh"],
+        cmd = "$(location %s) $< %s %s %s >$@" % (tool, header, namespace, variable),
+        tools = [tool],
     )

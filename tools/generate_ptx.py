@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles the .cu files of cc/gpu/elementwise to .ptx files in the same folder.
+"""Compiles the .cu files of cc/gpu/elementwise to .ptx files in the same folder, and the persistent kernels
+to an archive.
 
 It uses NVRTC from the folder that tools/setup_nvidia_headers.sh PYTHON nvrtc makes, and needs no GPU. The
 PTX depends on NVRTC's version, which that script fixes.
@@ -12,11 +13,16 @@ import argparse
 import ctypes
 import pathlib
 import re
+import struct
+import subprocess
 import sys
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "cc/gpu/elementwise"
 MODULES = ("kernels", "layer_kernels")
+PERSISTENT = FOLDER / "persistent"
+ARCHIVE = PERSISTENT / "kernels.ptx.z"
 NVRTC = ROOT / ".tools/nvidia/nvrtc/lib/libnvrtc.so.12"
 
 # Pascal is the oldest architecture with all features that the kernels use. The driver compiles the PTX for
@@ -25,6 +31,9 @@ ARCHITECTURE = "compute_60"
 # WHY: a driver rejects PTX of a newer version than its own. The kernels only use features of 6.3 (CUDA
 # 10.0), as ptxas checks in the tests.
 PTX_VERSION = "6.3"
+# The persistent kernels use mma.sync of TF32 and bfloat16, which came with Ampere and PTX 7.0 (CUDA 11.0).
+PERSISTENT_ARCHITECTURE = "compute_80"
+PERSISTENT_PTX_VERSION = "7.0"
 # A pragma of newer versions, which says what part of a loaded parameter is read. It changes no result.
 HINT = '.pragma "used_bytes_mask'
 
@@ -55,15 +64,24 @@ def target(module):
     return FOLDER / f"{module}.ptx"
 
 
-def compile_ptx(module, library=NVRTC):
-    """Compiles the kernels of a module.
+def without_noise(ptx, version):
+    """The PTX with another version line, and without comments."""
+    ptx = re.sub(r"(?m)^\.version .*", f".version {version}", ptx)
+    lines = [
+        line
+        for line in ptx.splitlines()
+        if line.strip() and not line.lstrip().startswith("//") and HINT not in line
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def compile_source(path, options, library=NVRTC):
+    """The PTX of a source.
 
     Args:
-        module: One of MODULES.
+        path: The source.
+        options: Options of NVRTC besides the language and the include path.
         library: Path of libnvrtc.so.12.
-
-    Returns:
-        The PTX, without comments and with PTX_VERSION as its version.
 
     Raises:
         FileNotFoundError: NVRTC is missing.
@@ -74,20 +92,19 @@ def compile_ptx(module, library=NVRTC):
             f"{library} is missing: run tools/setup_nvidia_headers.sh {sys.executable} nvrtc"
         )
     nvrtc = ctypes.CDLL(str(library))
-    source = FOLDER / f"{module}.cu"
     program = ctypes.c_void_p()
     # WHY a name without folders: the PTX must not depend on the place of the source tree.
     call(
         nvrtc,
         "nvrtcCreateProgram",
         ctypes.byref(program),
-        source.read_bytes(),
-        source.name.encode(),
+        path.read_bytes(),
+        path.name.encode(),
         0,
         None,
         None,
     )
-    options = [f"--gpu-architecture={ARCHITECTURE}", "--std=c++17", f"--include-path={ROOT}"]
+    options = [*options, "--std=c++17", f"--include-path={ROOT}"]
     try:
         call(
             nvrtc,
@@ -100,26 +117,78 @@ def compile_ptx(module, library=NVRTC):
         raise RuntimeError(f"{error}\n{text_of(nvrtc, program, 'ProgramLog')}") from error
     ptx = text_of(nvrtc, program, "PTX")
     call(nvrtc, "nvrtcDestroyProgram", ctypes.byref(program))
-    ptx = re.sub(r"(?m)^\.version .*", f".version {PTX_VERSION}", ptx)
-    lines = [
-        line
-        for line in ptx.splitlines()
-        if line.strip() and not line.startswith("//") and HINT not in line
-    ]
-    return "\n".join(lines) + "\n"
+    return ptx
+
+
+def compile_ptx(module):
+    """The PTX of the kernels of one of MODULES."""
+    ptx = compile_source(FOLDER / f"{module}.cu", [f"--gpu-architecture={ARCHITECTURE}"])
+    return without_noise(ptx, PTX_VERSION)
+
+
+def persistent_kernels():
+    """The rows of persistent_list.h: (pass, cell, operand, width, tile, general)."""
+    source = f'#include "{PERSISTENT}/persistent_list.h"\nRNN_OPS_PERSISTENT_KERNELS(K)\n'
+    command = ["c++", "-E", "-P", "-x", "c++", "-"]
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    return [tuple(part.strip() for part in row.split(",")) for row in re.findall(r"K\(([^)]*)\)", text)]
+
+
+def compile_persistent(row):
+    """The PTX of a row of persistent_kernels()."""
+    direction, cell, operand, width, tile, general = row
+    macros = {
+        "NAME": "_".join(row),
+        "ARGS": f"Persistent{direction}",
+        "RUN": f"Run{direction}",
+        "CELL": cell,
+        "OPERAND": f"{operand}Operand",
+        "WIDTH": width,
+        "TILE": tile,
+        "GENERAL": general,
+    }
+    options = [f"--define-macro=RNN_OPS_{name}={value}" for name, value in macros.items()]
+    options.append(f"--gpu-architecture={PERSISTENT_ARCHITECTURE}")
+    return without_noise(compile_source(PERSISTENT / "kernel.cu", options), PERSISTENT_PTX_VERSION)
+
+
+def with_relative_registers(ptx):
+    """The text of the archive, see cc/gpu/persistent_ptx.cc."""
+    last = {}
+
+    def relative(match):
+        kind, number = match[1], int(match[2])
+        step = number - last.get(kind, 0)
+        last[kind] = number
+        return f"%{kind}{step:+d}"
+
+    return re.sub(r"%([a-z]+)(\d+)", relative, ptx)
+
+
+def archive(texts):
+    """The bytes that cc/gpu/persistent_ptx.cc reads, of the PTX of all persistent kernels."""
+    texts = [with_relative_registers(text).encode() for text in texts]
+    streams = [zlib.compress(text, 9) for text in texts]
+    sizes = [size for text, stream in zip(texts, streams) for size in (len(stream), len(text))]
+    return struct.pack(f"<{1 + len(sizes)}I", len(texts), *sizes) + b"".join(streams)
+
+
+def contents():
+    """What the generated files must hold: {path: bytes}."""
+    files = {target(module): compile_ptx(module).encode() for module in MODULES}
+    files[ARCHIVE] = archive(map(compile_persistent, persistent_kernels()))
+    return files
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail on a difference")
     check = parser.parse_args().check
-    for module in MODULES:
-        ptx = compile_ptx(module)
-        path = target(module)
+    for path, made in contents().items():
         if not check:
-            path.write_text(ptx)
-            print(f"{path.relative_to(ROOT)}: {len(ptx)} bytes")
-        elif not path.exists() or path.read_text() != ptx:
+            path.write_bytes(made)
+            print(f"{path.relative_to(ROOT)}: {len(made)} bytes")
+        elif not path.exists() or path.read_bytes() != made:
             sys.exit(f"{path.relative_to(ROOT)} is out of date: run tools/generate_ptx.py")
 
 

@@ -17,7 +17,11 @@
 #define RNN_OPS_CUDA_DEVICE_ATTRIBUTES(V)             \
   V(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)     \
   V(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75) \
-  V(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)
+  V(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76) \
+  V(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 95)
+
+#define RNN_OPS_CUDA_FUNCTION_ATTRIBUTES(V) \
+  V(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)
 
 #ifndef CUDA_VERSION  // NVIDIA's header defines CUDA_VERSION and the types
 #define RNN_OPS_ENUMERATOR(name, value) name = value,
@@ -33,7 +37,11 @@ typedef enum cudaError_enum { RNN_OPS_CUDA_RESULTS(RNN_OPS_ENUMERATOR) } CUresul
 typedef enum CUdevice_attribute_enum {
   RNN_OPS_CUDA_DEVICE_ATTRIBUTES(RNN_OPS_ENUMERATOR)
 } CUdevice_attribute;
+typedef enum CUfunction_attribute_enum {
+  RNN_OPS_CUDA_FUNCTION_ATTRIBUTES(RNN_OPS_ENUMERATOR)
+} CUfunction_attribute;
 }
+#define CU_MEMHOSTALLOC_PORTABLE 0x01
 #undef RNN_OPS_ENUMERATOR
 #endif  // CUDA_VERSION
 
@@ -59,6 +67,12 @@ typedef enum CUdevice_attribute_enum {
     (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,            \
      unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream, void** parameters,     \
      void** extra))                                                                              \
+  F(LaunchCooperativeKernel, cuLaunchCooperativeKernel,                                          \
+    (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,            \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream, void** parameters))    \
+  F(FuncSetAttribute, cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int value))         \
+  F(MemHostAlloc, cuMemHostAlloc, (void** memory, size_t bytes, unsigned flags))                 \
+  F(MemFreeHost, cuMemFreeHost, (void* memory))                                                  \
   F(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,                                                       \
     (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream))                                  \
   F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                       \

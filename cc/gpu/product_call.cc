@@ -35,7 +35,9 @@ Status OpenProductLibraries(ProductLibraries* libraries) {
   RNN_OPS_RETURN_IF_ERROR(GetLibrary(&libraries->cublas));
   // Never destroyed, because kernels may run while the process exits.
   static CublasHandles* const handles = new CublasHandles(libraries->cublas);
+  static PersistentKernels* const persistent = new PersistentKernels(libraries->driver);
   libraries->handles = handles;
+  libraries->persistent = persistent;
   return Status();
 }
 

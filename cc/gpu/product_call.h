@@ -11,6 +11,7 @@
 #include "cc/gpu/driver_api.h"
 #include "cc/gpu/elementwise/kernel_args.h"
 #include "cc/gpu/modules.h"
+#include "cc/gpu/persistent_kernels.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -18,6 +19,7 @@ namespace gpu {
 struct ProductLibraries {
   const DriverApi* driver = nullptr;
   KernelModules* modules = nullptr;
+  PersistentKernels* persistent = nullptr;
   const CublasApi* cublas = nullptr;
   CublasHandles* handles = nullptr;
   // The maximum size of a buffer that serves some steps at a time, such as the gates in inference.
@@ -113,6 +115,8 @@ class ProductCall {
   }
 
   int64_t chunk_bytes() const { return libraries_.chunk_bytes; }
+  PersistentKernels& persistent() const { return *libraries_.persistent; }
+  const LaunchPlace& place() const { return place_; }
 
   Status Scratch(const char* purpose, int64_t size, Dtype dtype, void** memory) const {
     return AllocateScratch(allocator_, purpose, size * SizeOf(dtype), memory);

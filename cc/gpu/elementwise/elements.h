@@ -7,7 +7,11 @@
 
 #ifdef __CUDACC__
 #define RNN_OPS_DEVICE __device__ __forceinline__
+#ifdef RNN_OPS_INLINE_CALLS
+#define RNN_OPS_DEVICE_CALL RNN_OPS_DEVICE  // where a call would move registers to memory
+#else
 #define RNN_OPS_DEVICE_CALL __device__ __noinline__  // once in the PTX, for long functions
+#endif
 #define RNN_OPS_KERNEL extern "C" __global__
 #define RNN_OPS_NO_UNROLL _Pragma("unroll 1")
 #else

@@ -7,6 +7,7 @@
 #include "cc/gpu/elementwise/layer_args.h"
 #include "cc/gpu/layer/layer_executor.h"
 #include "cc/gpu/layer/layer_sizes.h"
+#include "cc/gpu/layer/persistent_steps.h"
 #include "cc/gpu/layer/row_sums.h"
 #include "cc/gpu/layer/weight_gradient.h"
 
@@ -35,10 +36,15 @@ class BackwardSteps {
 
   Status Run() {
     RNN_OPS_RETURN_IF_ERROR(Allocate());
-    for (int64_t t = n_.T - 1; t >= 0; --t) RNN_OPS_RETURN_IF_ERROR(Step(t));
     elementwise::LayerEnd end = {};
     end.step = step_;
     end.step.t = -1;
+    if (persistent_.Runs()) {
+      RNN_OPS_RETURN_IF_ERROR(PersistentRun());
+      end.step.call.masks = nullptr;  // dh has them
+    } else {
+      for (int64_t t = n_.T - 1; t >= 0; --t) RNN_OPS_RETURN_IF_ERROR(Step(t));
+    }
     end.dh0 = args_.dh0, end.dc0 = n_.has_c ? args_.dc0 : nullptr;
     RNN_OPS_RETURN_IF_ERROR(Launch(Kernel::layer_end_f32, std::max(n_.S, n_.H), end));
     if (n_.T == 0) return Status();
@@ -58,6 +64,10 @@ class BackwardSteps {
     if (n_.splits_gradients) {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the gradients of the gates", all_gates, p_.dtype, &dgates_h_));
+    }
+    if (args_.algorithm == LayerAlgorithm::kPersistent) {
+      RNN_OPS_RETURN_IF_ERROR(persistent_.Choose(call_, p_, PersistentPass::kBackward));
+      if (persistent_.Runs()) step_.products = 1;
     }
     void* dh = nullptr;
     RNN_OPS_RETURN_IF_ERROR(
@@ -106,6 +116,13 @@ class BackwardSteps {
     step.dc_scaled = At(dc_scaled_, math_, t * unit);
     step.stats = At(stats_, math_, t * n_.B * elementwise::kStats);
     return step;
+  }
+
+  Status PersistentRun() const {
+    elementwise::PersistentBackward args = {};
+    args.step = StepAt(0);
+    args.recurrent = args_.in.recurrent_kernel;
+    return persistent_.Run(call_, args);
   }
 
   Status Step(int64_t t) const {
@@ -325,6 +342,7 @@ class BackwardSteps {
   const LayerProblem& p_;
   const LayerSizes n_;
   const Dtype math_;
+  PersistentSteps persistent_;
   elementwise::LayerBackStep step_ = {};            // what all steps share
   void *gates_ = nullptr, *c_ = nullptr;            // of the reserve space
   const void *dy_ = nullptr, *y_ = nullptr;         // [T, B, S]

@@ -7,6 +7,7 @@
 #include "cc/gpu/elementwise/layer_args.h"
 #include "cc/gpu/layer/layer_executor.h"
 #include "cc/gpu/layer/layer_sizes.h"
+#include "cc/gpu/layer/persistent_steps.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -38,6 +39,10 @@ class ForwardSteps {
       const int64_t steps = std::min(chunk_, n_.T - t0);
       void* const gates = At(gates_, math_, keeps_gates() ? t0 * n_.gate_step() : 0);
       RNN_OPS_RETURN_IF_ERROR(InputProduct(At(x, p_.dtype, t0 * n_.B * n_.I), steps, gates));
+      if (persistent_.Runs()) {
+        RNN_OPS_RETURN_IF_ERROR(PersistentRun(t0, steps, gates));
+        continue;
+      }
       for (int64_t t = t0; t < t0 + steps; ++t) {
         RNN_OPS_RETURN_IF_ERROR(Step(t, At(gates, math_, (t - t0) * n_.gate_step())));
       }
@@ -60,8 +65,13 @@ class ForwardSteps {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gates", chunk_ * n_.gate_step(), math_, &gates_));
       if (n_.has_c) RNN_OPS_RETURN_IF_ERROR(call_.Scratch("c", n_.B * n_.H, math_, &c_));
     }
-    RNN_OPS_RETURN_IF_ERROR(
-        call_.Scratch("the recurrent product", n_.B * n_.columns(), math_, &from_h_));
+    if (args_.algorithm == LayerAlgorithm::kPersistent) {
+      RNN_OPS_RETURN_IF_ERROR(persistent_.Choose(call_, p_, PersistentPass::kForward));
+    }
+    if (!persistent_.Runs()) {
+      RNN_OPS_RETURN_IF_ERROR(
+          call_.Scratch("the recurrent product", n_.B * n_.columns(), math_, &from_h_));
+    }
     RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the first h", n_.B * n_.S, p_.dtype, &h_first_));
     if (n_.carries_h) {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("h", n_.B * n_.S, math_, &step_.h_state));
@@ -71,7 +81,7 @@ class ForwardSteps {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the masked input", n_.G * masked_rows_ * n_.I, p_.dtype, &masked_x_));
     }
-    if (p_.recurrent_masked) {
+    if (p_.recurrent_masked && !persistent_.Runs()) {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the masked h", n_.G * n_.B * n_.S, p_.dtype, &step_.masked_h));
     }
@@ -129,19 +139,37 @@ class ForwardSteps {
                           {from_h_, math_, Result::kSet, n_.columns()});
   }
 
-  Status Step(int64_t t, void* gates) const {
+  // From one step's c to the next's.
+  int64_t c_stride() const { return n_.has_c && p_.is_training ? n_.B * n_.H : 0; }
+  const void* HBefore(int64_t t) const {
+    return t == 0 ? h_first_ : At(y_, p_.dtype, (t - 1) * n_.B * n_.S);
+  }
+
+  elementwise::LayerStep StepAt(int64_t t, void* gates) const {
     elementwise::LayerStep step = step_;
     step.t = t;
     step.gates = gates;
     step.from_h = from_h_;
     if (n_.has_c) {
-      const int64_t at = p_.is_training ? t * n_.B * n_.H : 0;
-      step.c_prev = At(c_, math_, at);
-      step.c = p_.is_training ? At(c_, math_, at + n_.B * n_.H) : c_;
+      step.c_prev = At(c_, math_, t * c_stride());
+      step.c = At(c_, math_, (t + 1) * c_stride());
     }
     step.y = At(y_, p_.dtype, t * n_.B * n_.S);
-    const void* const h = t == 0 ? h_first_ : At(y_, p_.dtype, (t - 1) * n_.B * n_.S);
-    RNN_OPS_RETURN_IF_ERROR(RecurrentProduct(h));
+    return step;
+  }
+
+  Status PersistentRun(int64_t t, int64_t steps, void* gates) const {
+    elementwise::PersistentForward args = {};
+    args.step = StepAt(t, gates);
+    args.recurrent = args_.in.recurrent_kernel;
+    args.h_before = HBefore(t);
+    args.steps = steps, args.c_stride = c_stride();
+    return persistent_.Run(call_, args);
+  }
+
+  Status Step(int64_t t, void* gates) const {
+    elementwise::LayerStep step = StepAt(t, gates);
+    RNN_OPS_RETURN_IF_ERROR(RecurrentProduct(HBefore(t)));
     RNN_OPS_RETURN_IF_ERROR(Launch(n_.cell.step, n_.by_row ? std::min(n_.H, kBlock) : n_.H, step));
     if (n_.reset_before) {
       const int64_t candidate = 2 * n_.H;
@@ -170,6 +198,7 @@ class ForwardSteps {
   const LayerSizes n_;
   const LayerReserve reserve_;
   const Dtype math_;
+  PersistentSteps persistent_;
   elementwise::LayerStep step_ = {};  // what all steps share
   int64_t chunk_ = 0;                 // steps of a product of x
   void* gates_ = nullptr;             // math_ [chunk, B, saved*H]; in training of all steps

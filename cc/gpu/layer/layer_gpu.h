@@ -39,8 +39,15 @@ struct LayerInputs {
   const int64_t* seed;  // [2], if the problem draws
 };
 
+// How the steps run. Both compute the same and share reserve spaces.
+enum class LayerAlgorithm {
+  kSteps,       // a product and a kernel for each step
+  kPersistent,  // all steps in one kernel where there is one, see persistent_steps.h
+};
+
 struct LayerForwardArgs {
   LayerProblem problem;
+  LayerAlgorithm algorithm = LayerAlgorithm::kSteps;
   LayerInputs in;
   void *y, *h_n, *c_n;
   void* reserve;  // LayerReserveBytes() in training, aligned to 16
@@ -48,6 +55,7 @@ struct LayerForwardArgs {
 
 struct LayerBackwardArgs {
   LayerProblem problem;
+  LayerAlgorithm algorithm = LayerAlgorithm::kSteps;
   LayerInputs in;
   const void *y, *dy, *dh_n, *dc_n;
   const void* reserve;  // of the forward pass of the same problem; otherwise gradients are NaN
@@ -65,6 +73,10 @@ int64_t LayerReserveBytes(const LayerProblem& problem);
 // Errors: FailedPrecondition if the driver or cuBLAS cannot be opened, ResourceExhausted if
 // `allocator` has no memory, Internal with the function and its text if a call of the driver or
 // cuBLAS fails.
+// The value of TF_RNN_OPS_GPU_ALGO.
+Status ParseLayerAlgorithm(const char* text, LayerAlgorithm* algorithm);
+
+// With the algorithm of the environment variable TF_RNN_OPS_GPU_ALGO.
 Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream);
 Status LayerBackward(const LayerBackwardArgs& args, DeviceAllocator* allocator, void* stream);
 

@@ -8,6 +8,7 @@
 
 #include "cc/core/network/dtype.h"
 #include "tests/cc/gpu/fake_memory.h"
+#include "tests/cc/gpu/fibers.h"
 #include "tests/cc/gpu/host_kernels.h"
 
 namespace rnn_ops {
@@ -69,10 +70,38 @@ struct FakeCalls {
     const CUresult result = Work((std::string("LaunchKernel ") + kernel->name).c_str(), stream);
     if (result != CUDA_SUCCESS) return result;
     const bool fits = gx > 0 && gy > 0 && gy <= 65535 && gz == 1 && bx > 0 && bx <= 1024 &&
-                      by == 1 && bz == 1 && InContext();
+                      by == 1 && bz == 1 && InContext() && !kernel->is_cooperative;
     if (!fits) return CUDA_ERROR_INVALID_VALUE;
     RunHostKernel(*kernel, {gx, gy, bx}, parameters[0]);
     return CUDA_SUCCESS;
+  }
+  static CUresult LaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy,
+                                          unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                          unsigned shared_bytes, CUstream stream,
+                                          void** parameters) {
+    const auto* kernel = reinterpret_cast<const HostKernel*>(function);
+    const std::string name = std::string("LaunchCooperativeKernel ") + kernel->name;
+    const CUresult result = Work(name.c_str(), stream);
+    if (result != CUDA_SUCCESS) return result;
+    const bool fits = gx > 0 && gx <= static_cast<unsigned>(current->multiprocessors) && gy == 1 &&
+                      gz == 1 && bx > 0 && bx <= 1024 && by == 1 && bz == 1 && InContext() &&
+                      kernel->is_cooperative && static_cast<int>(shared_bytes) <= current->most_shared_bytes_;
+    if (!fits) return CUDA_ERROR_INVALID_VALUE;
+    FiberGrid grid;
+    grid.blocks = static_cast<int>(gx), grid.threads = static_cast<int>(bx);
+    grid.shared_bytes = shared_bytes;
+    grid.seed = current->order_of_blocks;
+    grid.block_that_hangs = current->block_that_hangs;
+    RunFibers(grid, [&] { kernel->run(parameters[0]); });
+    return CUDA_SUCCESS;
+  }
+  static CUresult GetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+    if (Fails("DeviceGetAttribute")) return CUDA_ERROR_NOT_INITIALIZED;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? current->multiprocessors
+             : attribute == CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
+                 ? current->launches_cooperatively
+                 : current->compute_capability_major;
+    return device == 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
   static CUresult Move(const char* name, CUdeviceptr to, const void* from, size_t bytes,
                        CUstream stream) {
@@ -122,11 +151,7 @@ struct FakeCalls {
       *device = 3;
       return InContext() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     };
-    api.DeviceGetAttribute = [](int* value, CUdevice_attribute, CUdevice device) {
-      if (Fails("DeviceGetAttribute")) return CUDA_ERROR_NOT_INITIALIZED;
-      *value = current->compute_capability_major;
-      return device == 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    };
+    api.DeviceGetAttribute = GetAttribute;
     api.StreamGetCtx = [](CUstream stream, CUcontext* context) {
       *context = current->context();
       return Work("StreamGetCtx", stream);
@@ -151,6 +176,23 @@ struct FakeCalls {
       return kernel == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
     };
     api.LaunchKernel = LaunchKernel;
+    api.LaunchCooperativeKernel = LaunchCooperativeKernel;
+    api.FuncSetAttribute = [](CUfunction, CUfunction_attribute, int value) {
+      if (Fails("FuncSetAttribute")) return CUDA_ERROR_NOT_INITIALIZED;
+      // What an H100 has.
+      if (value > 227 * 1024) return CUDA_ERROR_INVALID_VALUE;
+      current->most_shared_bytes_ = std::max(current->most_shared_bytes_, value);
+      return CUDA_SUCCESS;
+    };
+    api.MemHostAlloc = [](void** memory, size_t bytes, unsigned) {
+      if (Fails("MemHostAlloc")) return CUDA_ERROR_OUT_OF_MEMORY;
+      *memory = std::malloc(bytes);
+      return CUDA_SUCCESS;
+    };
+    api.MemFreeHost = [](void* memory) {
+      std::free(memory);
+      return CUDA_SUCCESS;
+    };
     api.MemcpyDtoDAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
       return Move("MemcpyDtoDAsync", to, ToHost(from), bytes, stream);
     };

@@ -53,6 +53,10 @@ class FakeCuda {
   const std::vector<CUcontext>& pushed() const { return pushed_; }
 
   int compute_capability_major = 8;
+  int multiprocessors = 132;
+  bool launches_cooperatively = true;
+  int block_that_hangs = -1;   // of cooperative launches
+  uint64_t order_of_blocks = 1;  // a seed
   uint64_t context_id = 1;
   // If true, copies from host memory and host functions wait for RunStream().
   bool delays_host_work = false;
@@ -82,6 +86,7 @@ class FakeCuda {
   std::set<Handle*> handles_;
   std::vector<Product> products_;
   size_t workspace_bytes_ = 0;
+  int most_shared_bytes_ = 0;  // of a block
 };
 
 // Device memory of exactly the requested size. The allocation with the number `fail_at` fails.

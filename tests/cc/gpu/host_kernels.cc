@@ -22,7 +22,7 @@ const HostKernel* FindHostKernel(const char* name) {
   for (const HostKernel& kernel : kKernels) {
     if (std::strcmp(kernel.name, name) == 0) return &kernel;
   }
-  return nullptr;
+  return FindPersistentHostKernel(name);
 }
 
 void RunHostKernel(const HostKernel& kernel, const Grid& grid, const void* args) {

@@ -13,7 +13,11 @@ namespace fake {
 struct HostKernel {
   const char* name;
   void (*run)(const void* args);
+  bool is_cooperative = false;  // its threads work together: RunFibers() in fibers.h
 };
+
+// The persistent kernels.
+const HostKernel* FindPersistentHostKernel(const char* name);
 
 // Null if no kernel has this name.
 const HostKernel* FindHostKernel(const char* name);

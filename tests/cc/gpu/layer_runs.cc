@@ -86,6 +86,7 @@ Status LayerRun::Forward(const ProductLibraries& libraries, DeviceAllocator* all
   const auto n = cpu::reference::ElementsOf(case_.problem);
   LayerForwardArgs args = {};
   args.problem = problem;
+  args.algorithm = algorithm;
   args.in = Inputs();
   args.y = Output(&R::y, n.y), args.h_n = Output(&R::h_n, n.h), args.c_n = Output(&R::c_n, n.c);
   reserve_ = problem.is_training ? memory_.Allocate(LayerReserveBytes(problem)) : nullptr;
@@ -100,6 +101,7 @@ Status LayerRun::Backward(const ProductLibraries& libraries, DeviceAllocator* al
   const auto n = cpu::reference::ElementsOf(case_.problem);
   LayerBackwardArgs args = {};
   args.problem = problem;
+  args.algorithm = algorithm;
   args.in = Inputs();
   args.y = Memory(&R::y);
   args.dy = Memory(&R::dy), args.dh_n = Memory(&R::dh_n), args.dc_n = Memory(&R::dc_n);

@@ -40,6 +40,7 @@ class LayerRun {
 
   RnnValues values;  // results appear here
   LayerProblem problem;
+  LayerAlgorithm algorithm = LayerAlgorithm::kSteps;
 
  private:
   using Vec = std::vector<double>;
