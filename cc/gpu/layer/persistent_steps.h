@@ -1,0 +1,49 @@
+// The steps of a call in persistent kernels, where one fits: a launch for up to 64 rows of the
+// batch.
+#ifndef TF_RNN_OPS_CC_GPU_LAYER_PERSISTENT_STEPS_H_
+#define TF_RNN_OPS_CC_GPU_LAYER_PERSISTENT_STEPS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "cc/core/status.h"
+#include "cc/gpu/elementwise/persistent/persistent_args.h"
+#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/gpu/persistent_kernels.h"
+#include "cc/gpu/product_call.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+class PersistentSteps {
+ public:
+  // Chooses the kernels and allocates what their blocks share. If none fits, Runs() is false. If
+  // the GPU or the driver lacks something, one line of the log says so.
+  Status Choose(const ProductCall& call, const LayerProblem& p, PersistentPass pass);
+  bool Runs() const { return !parts_.empty(); }
+
+  // All steps in `args`, for all rows. The fields `exchange`, `first_row` and `rows` are set here.
+  template <typename Args>
+  Status Run(const ProductCall& call, Args args) const {
+    for (const Part& part : parts_) {
+      args.first_row = part.first_row, args.rows = static_cast<int>(part.rows);
+      RNN_OPS_RETURN_IF_ERROR(
+          call.persistent().Launch(call.place(), *part.kernel, memory_, args));
+    }
+    return Status();
+  }
+
+ private:
+  struct Part {
+    const PersistentKernel* kernel;
+    int64_t first_row, rows;
+  };
+
+  std::vector<Part> parts_;
+  void* memory_ = nullptr;
+};
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_LAYER_PERSISTENT_STEPS_H_

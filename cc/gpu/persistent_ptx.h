@@ -1,0 +1,24 @@
+// The PTX of the persistent kernels, which the library holds compressed.
+#ifndef TF_RNN_OPS_CC_GPU_PERSISTENT_PTX_H_
+#define TF_RNN_OPS_CC_GPU_PERSISTENT_PTX_H_
+
+#include <string>
+
+#include "cc/core/status.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+namespace elementwise {
+// The archive that tools/generate_ptx.py makes, see persistent_ptx.cc.
+extern const char kPersistentArchive[];
+}  // namespace elementwise
+
+// The PTX of the kernel with this number in persistent_list.h. Returns FailedPrecondition if zlib
+// is not installed.
+Status PersistentPtx(int number, std::string* ptx);
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_PERSISTENT_PTX_H_

@@ -1,0 +1,35 @@
+// The persistent kernels, compiled for the host.
+#include <cstring>
+
+#include "cc/gpu/elementwise/persistent/all.h"
+#include "cc/gpu/elementwise/persistent/persistent_list.h"
+#include "tests/cc/gpu/host_kernels.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+namespace {
+
+#define RNN_OPS_ENTRY(pass, cell, operand, width, tile, general)                              \
+  {#pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general,                            \
+   [](const void* args) {                                                                     \
+     using namespace elementwise;                                                             \
+     Run##pass<cell, operand##Operand, width, tile, general>(                                 \
+         *static_cast<const Persistent##pass*>(args));                                        \
+   },                                                                                         \
+   true},
+constexpr HostKernel kKernels[] = {RNN_OPS_PERSISTENT_KERNELS(RNN_OPS_ENTRY)};
+#undef RNN_OPS_ENTRY
+
+}  // namespace
+
+const HostKernel* FindPersistentHostKernel(const char* name) {
+  for (const HostKernel& kernel : kKernels) {
+    if (std::strcmp(kernel.name, name) == 0) return &kernel;
+  }
+  return nullptr;
+}
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops
