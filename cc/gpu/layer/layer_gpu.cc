@@ -1,20 +1,39 @@
+// The functions of layer_gpu.h and block_lstm_gpu.h, with the libraries of the process.
 #include "cc/gpu/layer/layer_gpu.h"
 
+#include "cc/gpu/layer/block_lstm_gpu.h"
 #include "cc/gpu/layer/layer_executor.h"
 
 namespace rnn_ops {
 namespace gpu {
+namespace {
 
-Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream) {
+template <typename Args>
+Status RunInProcess(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
+                    const Args& args, DeviceAllocator* allocator, void* stream) {
   ProductLibraries libraries;
   RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
-  return RunLayerForward(libraries, args, allocator, stream);
+  return run(libraries, args, allocator, stream);
+}
+
+}  // namespace
+
+Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream) {
+  return RunInProcess(RunLayerForward, args, allocator, stream);
 }
 
 Status LayerBackward(const LayerBackwardArgs& args, DeviceAllocator* allocator, void* stream) {
-  ProductLibraries libraries;
-  RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
-  return RunLayerBackward(libraries, args, allocator, stream);
+  return RunInProcess(RunLayerBackward, args, allocator, stream);
+}
+
+Status BlockLstmForward(const BlockLstmForwardArgs& args, DeviceAllocator* allocator,
+                        void* stream) {
+  return RunInProcess(RunBlockLstmForward, args, allocator, stream);
+}
+
+Status BlockLstmBackward(const BlockLstmBackwardArgs& args, DeviceAllocator* allocator,
+                         void* stream) {
+  return RunInProcess(RunBlockLstmBackward, args, allocator, stream);
 }
 
 }  // namespace gpu
