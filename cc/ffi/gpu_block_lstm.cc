@@ -3,8 +3,8 @@
 
 #include "cc/core/network/shapes.h"
 #include "cc/ffi/gpu_ops.h"
-#include "cc/gpu/block_lstm_gpu.h"
 #include "cc/gpu/call_args.h"
+#include "cc/gpu/layer/block_lstm_gpu.h"
 
 namespace rnn_ops {
 namespace ffi {

@@ -3,7 +3,7 @@
 #define TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
 
 #include "cc/core/network/call_tensors.h"
-#include "cc/gpu/block_lstm_gpu.h"
+#include "cc/gpu/layer/block_lstm_gpu.h"
 #include "cc/gpu/layer/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
 

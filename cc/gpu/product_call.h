@@ -2,6 +2,7 @@
 #ifndef TF_RNN_OPS_CC_GPU_PRODUCT_CALL_H_
 #define TF_RNN_OPS_CC_GPU_PRODUCT_CALL_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cc/core/network/dtype.h"
@@ -114,9 +115,14 @@ class ProductCall {
     return Status();
   }
 
-  int64_t chunk_bytes() const { return libraries_.chunk_bytes; }
   PersistentKernels& persistent() const { return *libraries_.persistent; }
   const LaunchPlace& place() const { return place_; }
+
+  // The number of steps, at most `steps` and at least 1, whose `step_bytes` fit a buffer that
+  // serves some steps at a time.
+  int64_t StepsThatFit(int64_t step_bytes, int64_t steps) const {
+    return std::max<int64_t>(1, std::min(steps, libraries_.chunk_bytes / step_bytes));
+  }
 
   Status Scratch(const char* purpose, int64_t size, Dtype dtype, void** memory) const {
     return AllocateScratch(allocator_, purpose, size * SizeOf(dtype), memory);

@@ -170,7 +170,7 @@ class BackwardSteps {
     const void* x = nullptr;
     RNN_OPS_RETURN_IF_ERROR(CleanInput(&x));
     WeightGradient dkernel(call_, p_.dtype, args_.dkernel, n_.I * n_.columns());
-    RNN_OPS_RETURN_IF_ERROR(dkernel.Begin());
+    RNN_OPS_RETURN_IF_ERROR(dkernel.Begin(/*in_parts=*/p_.input_masked));
     if (p_.input_masked) {
       RNN_OPS_RETURN_IF_ERROR(MaskedInputs(x, dx, &dkernel));
     } else {
@@ -203,7 +203,7 @@ class BackwardSteps {
 
   // The same with masks for each gate, as many rows at a time as fit.
   Status MaskedInputs(const void* x, void* dx, WeightGradient* dkernel) const {
-    const int64_t some_rows = MaskedRows(p_, call_.chunk_bytes(), SizeOf(math_), n_.T);
+    const int64_t some_rows = MaskedRows(call_, p_, SizeOf(math_), n_.T);
     void *masked_x = nullptr, *masked_dx = nullptr;
     RNN_OPS_RETURN_IF_ERROR(
         call_.Scratch("the masked input", n_.G * some_rows * n_.I, p_.dtype, &masked_x));
@@ -253,7 +253,8 @@ class BackwardSteps {
   Status Recurrent() const {
     const int64_t gates = n_.gates_of_h(), columns = n_.columns();
     WeightGradient drecurrent(call_, p_.dtype, args_.drecurrent_kernel, n_.S * columns);
-    RNN_OPS_RETURN_IF_ERROR(drecurrent.Begin());
+    const bool copies_h = p_.recurrent_masked || args_.in.lengths != nullptr;
+    RNN_OPS_RETURN_IF_ERROR(drecurrent.Begin(/*in_parts=*/!copies_h && n_.T > 1));
     if (p_.recurrent_masked) {
       const void* h = nullptr;
       RNN_OPS_RETURN_IF_ERROR(PreviousH(gates, &h));
@@ -266,13 +267,8 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(drecurrent.Add({n_.S, gates * n_.H, n_.rows()}, Transposed(h, n_.S),
                                              {dgates_h_, columns}, columns));
     } else {
-      // The h_prev of the first step is in another tensor than the h_prev of later steps.
-      RNN_OPS_RETURN_IF_ERROR(drecurrent.Add({n_.S, gates * n_.H, n_.B},
-                                             Transposed(args_.in.h0, n_.S), {dgates_h_, columns},
-                                             columns));
-      RNN_OPS_RETURN_IF_ERROR(
-          drecurrent.Add({n_.S, gates * n_.H, n_.rows() - n_.B}, Transposed(y_, n_.S),
-                         {At(dgates_h_, p_.dtype, n_.B * columns), columns}, columns));
+      RNN_OPS_RETURN_IF_ERROR(drecurrent.AddSteps({n_.S, gates * n_.H, n_.B}, n_.rows(),
+                                                  args_.in.h0, y_, {dgates_h_, columns}));
     }
     if (n_.reset_before) {
       const int64_t candidate = 2 * n_.H;

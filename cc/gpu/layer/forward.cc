@@ -55,8 +55,7 @@ class ForwardSteps {
   bool keeps_gates() const { return p_.is_training; }
 
   Status Allocate() {
-    const int64_t step_bytes = n_.gate_step() * SizeOf(math_);
-    chunk_ = std::max<int64_t>(1, std::min(n_.T, call_.chunk_bytes() / step_bytes));
+    chunk_ = call_.StepsThatFit(n_.gate_step() * SizeOf(math_), n_.T);
     if (p_.is_training) {
       char* const reserve = static_cast<char*>(args_.reserve);
       gates_ = reserve + reserve_.gates_at;
@@ -77,7 +76,7 @@ class ForwardSteps {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("h", n_.B * n_.S, math_, &step_.h_state));
     }
     if (p_.input_masked) {
-      masked_rows_ = MaskedRows(p_, call_.chunk_bytes(), SizeOf(p_.dtype), chunk_);
+      masked_rows_ = MaskedRows(call_, p_, SizeOf(p_.dtype), chunk_);
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the masked input", n_.G * masked_rows_ * n_.I, p_.dtype, &masked_x_));
     }

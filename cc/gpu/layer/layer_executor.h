@@ -1,8 +1,9 @@
-// The functions of layer_gpu.h, with the libraries as arguments.
+// The functions of layer_gpu.h and block_lstm_gpu.h, with the libraries as arguments.
 #ifndef TF_RNN_OPS_CC_GPU_LAYER_LAYER_EXECUTOR_H_
 #define TF_RNN_OPS_CC_GPU_LAYER_LAYER_EXECUTOR_H_
 
 #include "cc/core/status.h"
+#include "cc/gpu/layer/block_lstm_gpu.h"
 #include "cc/gpu/layer/layer_gpu.h"
 #include "cc/gpu/product_call.h"
 
@@ -13,6 +14,10 @@ Status RunLayerForward(const ProductLibraries& libraries, const LayerForwardArgs
                        DeviceAllocator* allocator, void* stream);
 Status RunLayerBackward(const ProductLibraries& libraries, const LayerBackwardArgs& args,
                         DeviceAllocator* allocator, void* stream);
+Status RunBlockLstmForward(const ProductLibraries& libraries, const BlockLstmForwardArgs& args,
+                           DeviceAllocator* allocator, void* stream);
+Status RunBlockLstmBackward(const ProductLibraries& libraries, const BlockLstmBackwardArgs& args,
+                            DeviceAllocator* allocator, void* stream);
 
 }  // namespace gpu
 }  // namespace rnn_ops

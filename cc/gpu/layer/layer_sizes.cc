@@ -1,6 +1,5 @@
 #include "cc/gpu/layer/layer_sizes.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace rnn_ops {
@@ -181,10 +180,9 @@ Status TimeMajor(const ProductCall& call, const LayerProblem& p, const char* pur
   return SwapLeading(call, p.dtype, copy, tensor, p.batch, p.max_time, width);
 }
 
-int64_t MaskedRows(const LayerProblem& p, int64_t bytes, int64_t element, int64_t steps) {
+int64_t MaskedRows(const ProductCall& call, const LayerProblem& p, int64_t element, int64_t steps) {
   const LayerSizes n(p);
-  const int64_t fit = bytes / (n.G * n.B * n.I * element);
-  return std::max<int64_t>(1, std::min(steps, fit)) * n.B;
+  return call.StepsThatFit(n.G * n.B * n.I * element, steps) * n.B;
 }
 
 elementwise::RowSteps StepsFrom(const LayerProblem& p, const int32_t* lengths, int64_t first_row) {

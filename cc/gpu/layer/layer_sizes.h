@@ -65,9 +65,9 @@ Status TimeMajor(const ProductCall& call, const LayerProblem& p, const char* pur
 Status SwapLeading(const ProductCall& call, Dtype dtype, void* to, const void* from, int64_t rows,
                    int64_t columns, int64_t width);
 
-// The number of rows of x whose copies for each gate fit `bytes`: whole steps, at least 1 and at
+// The number of rows of x whose copies for each gate fit a buffer: whole steps, at least 1 and at
 // most `steps`. `element`: the size of an element of a copy.
-int64_t MaskedRows(const LayerProblem& p, int64_t bytes, int64_t element, int64_t steps);
+int64_t MaskedRows(const ProductCall& call, const LayerProblem& p, int64_t element, int64_t steps);
 
 // The steps of rows from row `first_row` of a sequence tensor on.
 elementwise::RowSteps StepsFrom(const LayerProblem& p, const int32_t* lengths, int64_t first_row);

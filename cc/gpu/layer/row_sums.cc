@@ -15,11 +15,12 @@ constexpr int64_t kMaxSumChunks = 256;
 
 }  // namespace
 
+SumChunks::SumChunks(int64_t all)
+    : rows(std::max<int64_t>(kSumRows, (all + kMaxSumChunks - 1) / kMaxSumChunks)),
+      count((all + rows - 1) / rows) {}
+
 Status RowSums::Allocate(int64_t most_columns) {
-  const int64_t rows = p_.max_time * p_.batch;
-  chunk_rows_ = std::max<int64_t>(kSumRows, (rows + kMaxSumChunks - 1) / kMaxSumChunks);
-  chunks_ = (rows + chunk_rows_ - 1) / chunk_rows_;
-  return call_.Scratch("the sums", chunks_ * most_columns, MathType(p_.dtype), &partial_);
+  return call_.Scratch("the sums", chunks_.count * most_columns, MathType(p_.dtype), &partial_);
 }
 
 Status RowSums::Add(const RowSum& sum) const {
@@ -29,11 +30,12 @@ Status RowSums::Add(const RowSum& sum) const {
   args.steps = StepsFrom(p_, lengths_, 0);
   args.rows = p_.max_time * p_.batch, args.columns = sum.columns;
   args.a_size = sum.a_size, args.b_size = sum.b_size, args.stats_size = elementwise::kStats;
-  args.chunks = chunks_, args.chunk_rows = chunk_rows_;
+  args.chunks = chunks_.count, args.chunk_rows = chunks_.rows;
   args.a_element = sum.a_is_wide ? elementwise::kArithmetic : ElementOf(p_.dtype);
-  RNN_OPS_RETURN_IF_ERROR(
-      call_.Launch(KernelForMath(Kernel::sum_rows_f32, p_.dtype), chunks_, sum.columns, args));
-  elementwise::FinishRowSums finish = {partial_, sum.to, sum.columns, chunks_, ElementOf(p_.dtype)};
+  RNN_OPS_RETURN_IF_ERROR(call_.Launch(KernelForMath(Kernel::sum_rows_f32, p_.dtype), chunks_.count,
+                                       sum.columns, args));
+  elementwise::FinishRowSums finish = {partial_, sum.to, sum.columns, chunks_.count,
+                                       ElementOf(p_.dtype)};
   return call_.Launch(KernelForMath(Kernel::finish_row_sums_f32, p_.dtype), 1, sum.columns, finish);
 }
 

@@ -11,6 +11,13 @@
 namespace rnn_ops {
 namespace gpu {
 
+// The parts of a sum over rows. A thread sums the rows of a chunk.
+struct SumChunks {
+  explicit SumChunks(int64_t all);  // `all`: the number of rows
+  int64_t rows;                     // of a chunk
+  int64_t count;                    // of chunks
+};
+
 // to[k] = sum of a[r, k] * b[r, k] over the rows of running steps.
 struct RowSum {
   void* to;  // [columns] of the problem's type; null: does nothing
@@ -28,7 +35,7 @@ class RowSums {
  public:
   // `most_columns`: of any sum.
   RowSums(const ProductCall& call, const LayerProblem& p, const int32_t* lengths)
-      : call_(call), p_(p), lengths_(lengths) {}
+      : call_(call), p_(p), lengths_(lengths), chunks_(p.max_time * p.batch) {}
 
   Status Allocate(int64_t most_columns);
   Status Add(const RowSum& sum) const;
@@ -37,7 +44,7 @@ class RowSums {
   const ProductCall& call_;
   const LayerProblem& p_;
   const int32_t* const lengths_;
-  int64_t chunk_rows_ = 0, chunks_ = 0;
+  const SumChunks chunks_;
   void* partial_ = nullptr;
 };
 

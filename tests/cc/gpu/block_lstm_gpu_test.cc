@@ -1,6 +1,6 @@
 // Tests the executor of the block LSTM on host memory: its results, its calls, and a failure of
 // each call.
-#include "cc/gpu/block_lstm_gpu.h"
+#include "cc/gpu/layer/block_lstm_gpu.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <initializer_list>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -231,29 +232,63 @@ TEST(BlockLstmGpu, NanStaysInItsRowAndTheClipKeepsIt) {
   }
 }
 
-TEST(BlockLstmGpu, TheCallsOfOneStep) {
+// The calls of both passes of `p` after a first call, which creates and loads everything.
+// `gate_steps`: the number of steps that fit the buffer of gates.
+std::vector<std::string> CallsOf(const BlockLstmProblem& p, int64_t gate_steps) {
   FakeCuda cuda;
   ProductParts parts(&cuda);
-  const BlockLstmProblem p = Problem(Dtype::kFloat16, 1, 2, 3, 4, 1, false);
+  parts.libraries.chunk_bytes = gate_steps * p.batch * 4 * p.num_units * SizeOf(MathType(p.dtype));
   BlockValues values = fake::MakeBlockInputs(p, 1);
   ExactAllocator forward, backward;
-  ASSERT_TRUE(RunBlockLstm(parts.libraries, p, &forward, &backward, cuda.stream(), &values).ok());
-  // The second call creates and loads nothing.
-  cuda.Clear();
-  ASSERT_TRUE(RunBlockLstm(parts.libraries, p, &forward, &backward, cuda.stream(), &values).ok());
-  const std::vector<std::string> start = {"StreamGetCtx", "CtxGetCurrent",      "CtxPushCurrent",
-                                          "CtxGetDevice", "DeviceGetAttribute", "SetStream",
-                                          "SetWorkspace", "SetMathMode"};
-  std::vector<std::string> want = start;
-  want.insert(want.end(), {"LaunchKernel convert_f16_to_f32", "GemmEx_64", "GemmEx_64",
-                           "LaunchKernel block_lstm_forward_f16"});
-  want.insert(want.end(), start.begin(), start.end());
-  want.insert(want.end(),
-              {"LaunchKernel block_lstm_backward_f16", "GemmEx_64",
-               "LaunchKernel convert_f32_to_f16", "GemmEx_64", "GemmEx_64", "GemmEx_64",
-               "LaunchKernel block_lstm_sums_f16", "LaunchKernel block_lstm_finish_sums_f16",
-               "MemsetD8Async", "MemsetD8Async", "MemsetD8Async"});
-  EXPECT_EQ(cuda.calls(), want);
+  for (int call = 0; call < 2; ++call) {
+    cuda.Clear();
+    EXPECT_TRUE(RunBlockLstm(parts.libraries, p, &forward, &backward, cuda.stream(), &values).ok());
+  }
+  return cuda.calls();
+}
+
+const std::vector<std::string> kStart = {"StreamGetCtx", "CtxGetCurrent",      "CtxPushCurrent",
+                                         "CtxGetDevice", "DeviceGetAttribute", "SetStream",
+                                         "SetWorkspace", "SetMathMode"};
+
+std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> lists) {
+  std::vector<std::string> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+// A GPU has run these calls (docs/history/gpu-h100.md).
+TEST(BlockLstmGpu, TheCallsOfOneStep) {
+  EXPECT_EQ(CallsOf(Problem(Dtype::kFloat16, 1, 2, 3, 4, 1, false), 1),
+            Joined({kStart,
+                    {"LaunchKernel convert_f16_to_f32", "GemmEx_64", "GemmEx_64",
+                     "LaunchKernel block_lstm_forward_f16"},
+                    kStart,
+                    {"LaunchKernel block_lstm_backward_f16", "GemmEx_64",
+                     "LaunchKernel convert_f32_to_f16", "GemmEx_64", "GemmEx_64", "GemmEx_64",
+                     "LaunchKernel block_lstm_sums_f16", "LaunchKernel block_lstm_finish_sums_f16",
+                     "MemsetD8Async", "MemsetD8Async", "MemsetD8Async"}}));
+}
+
+TEST(BlockLstmGpu, TheCallsOfThreeStepsInTwoBuffers) {
+  const std::vector<std::string> forward = {"GemmEx_64", "LaunchKernel block_lstm_forward_bf16"};
+  const std::vector<std::string> back = {"LaunchKernel block_lstm_backward_bf16", "GemmEx_64"};
+  EXPECT_EQ(
+      CallsOf(Problem(Dtype::kBFloat16, 3, 2, 3, 4, 3, true), 2),
+      Joined({kStart,
+              {"LaunchKernel convert_bf16_to_f32", "GemmEx_64"},
+              forward,
+              forward,
+              {"GemmEx_64"},
+              forward,
+              kStart,
+              back,
+              back,
+              back,
+              // dx and dw of x, then dw of h, which is the sum of two products.
+              {"LaunchKernel convert_f32_to_bf16", "GemmEx_64", "GemmEx_64", "GemmEx_64",
+               "GemmEx_64", "LaunchKernel convert_f32_to_bf16", "LaunchKernel block_lstm_sums_bf16",
+               "LaunchKernel block_lstm_finish_sums_bf16"}}));
 }
 
 TEST(BlockLstmGpu, ProductsAccumulateInFloat32AndTf32IsAskedFor) {

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "cc/gpu/block_lstm_gpu.h"
 #include "cc/gpu/cublas_api.h"
 #include "cc/gpu/driver_api.h"
 #include "cc/gpu/dso.h"
+#include "cc/gpu/layer/block_lstm_gpu.h"
 
 namespace rnn_ops {
 namespace gpu {

@@ -11,13 +11,16 @@ namespace fake {
 
 // Everything that an executor keeps between calls.
 struct ProductParts {
-  explicit ProductParts(FakeCuda* cuda) : modules(&cuda->driver()), handles(&cuda->cublas()) {
+  explicit ProductParts(FakeCuda* cuda)
+      : modules(&cuda->driver()), persistent(&cuda->driver()), handles(&cuda->cublas()) {
     libraries.driver = &cuda->driver();
     libraries.modules = &modules;
+    libraries.persistent = &persistent;
     libraries.cublas = &cuda->cublas();
     libraries.handles = &handles;
   }
   KernelModules modules;
+  PersistentKernels persistent;
   CublasHandles handles;
   ProductLibraries libraries;
 };

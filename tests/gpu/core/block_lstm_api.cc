@@ -4,7 +4,7 @@
 
 #include "cc/core/network/dtype.h"
 #include "cc/core/network/shapes.h"
-#include "cc/gpu/block_lstm_gpu.h"
+#include "cc/gpu/layer/block_lstm_gpu.h"
 #include "tests/gpu/core/timed_calls.h"
 
 #define CORE_API extern "C" __attribute__((visibility("default")))

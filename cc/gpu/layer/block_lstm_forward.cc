@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/gpu/block_lstm_executor.h"
 #include "cc/gpu/elementwise/kernel_args.h"
+#include "cc/gpu/layer/layer_executor.h"
 #include "cc/gpu/product_call.h"
 
 namespace rnn_ops {
@@ -15,18 +15,13 @@ using elementwise::kGates;
 // The steps of the forward pass, starting with the products for the gates.
 class ForwardSteps {
  public:
-  ForwardSteps(const ProductCall& call, const BlockLstmForwardArgs& args, int64_t gate_bytes)
-      : call_(call),
-        args_(args),
-        p_(args.problem),
-        math_(MathType(args.problem.dtype)),
-        gate_bytes_(gate_bytes) {}
+  ForwardSteps(const ProductCall& call, const BlockLstmForwardArgs& args)
+      : call_(call), args_(args), p_(args.problem), math_(MathType(args.problem.dtype)) {}
 
   Status Run() {
     const int64_t B = p_.batch, I = p_.input_size, H = p_.num_units;
     const int64_t gate_step = B * kGates * H;
-    const int64_t fit = gate_bytes_ / (gate_step * SizeOf(math_));
-    const int64_t chunk = std::max<int64_t>(1, std::min(p_.seq_len, fit));
+    const int64_t chunk = call_.StepsThatFit(gate_step * SizeOf(math_), p_.seq_len);
     void* gates = nullptr;
     RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gates", chunk * gate_step, math_, &gates));
     if (IsNarrow(p_.dtype)) {
@@ -76,7 +71,6 @@ class ForwardSteps {
   const BlockLstmForwardArgs& args_;
   const BlockLstmProblem& p_;
   const Dtype math_;
-  const int64_t gate_bytes_;
   void* c_state_ = nullptr;  // [B, H] of 16-bit types: c without rounding
 };
 
@@ -90,7 +84,7 @@ Status RunBlockLstmForward(const ProductLibraries& libraries, const BlockLstmFor
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   if (p.seq_len > 0) {
     RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
-    RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args, libraries.chunk_bytes).Run());
+    RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args).Run());
   }
   const int64_t done = p.seq_len * p.batch * p.num_units;
   const int64_t rest = p.max_time * p.batch * p.num_units - done;

@@ -1,9 +1,10 @@
 // The gradient of BlockLSTMV2 on a GPU.
-#include <algorithm>
 #include <cstdint>
 
-#include "cc/gpu/block_lstm_executor.h"
 #include "cc/gpu/elementwise/kernel_args.h"
+#include "cc/gpu/layer/layer_executor.h"
+#include "cc/gpu/layer/row_sums.h"
+#include "cc/gpu/layer/weight_gradient.h"
 #include "cc/gpu/product_call.h"
 
 namespace rnn_ops {
@@ -12,12 +13,6 @@ namespace {
 
 using elementwise::kGates;
 using elementwise::kPeepholes;
-
-// The rows that one thread sums at least, and the most chunks of rows.
-constexpr int64_t kSumRows = 32;
-constexpr int64_t kMaxSumChunks = 256;
-
-int64_t StepSize(const BlockLstmProblem& p) { return p.batch * p.num_units; }
 
 // The gradients of a call with at least one step and one sequence.
 class BackwardSteps {
@@ -84,26 +79,14 @@ class BackwardSteps {
                           {args_.w_grad, p_.dtype, Result::kSet});
   }
 
-  // dw[I:] = h_prev' dgates. The h_prev of the first step is in another tensor than the h_prev of
-  // later steps, so the sum needs two products. A 16-bit result would be rounded between the
-  // products.
+  // dw[I:] = h_prev' dgates
   Status RecurrentWeights() const {
     const int64_t B = p_.batch, I = p_.input_size, H = p_.num_units;
-    const int64_t rest = (p_.seq_len - 1) * B;
-    void* const w_grad = At(args_.w_grad, p_.dtype, I * kGates * H);
-    const bool by_scratch = IsNarrow(p_.dtype) && rest > 0;
-    void* sum = w_grad;
-    if (by_scratch) {
-      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of w", H * kGates * H, math_, &sum));
-    }
-    const Dtype sum_type = by_scratch ? math_ : p_.dtype;
-    RNN_OPS_RETURN_IF_ERROR(call_.Multiply({H, kGates * H, B}, Transposed(args_.h_prev, H),
-                                           {dgates_, kGates * H}, {sum, sum_type, Result::kSet}));
-    if (rest == 0) return Status();
-    RNN_OPS_RETURN_IF_ERROR(call_.Multiply({H, kGates * H, rest}, Transposed(args_.h, H),
-                                           {At(dgates_, p_.dtype, B * kGates * H), kGates * H},
-                                           {sum, sum_type, Result::kAdd}));
-    return by_scratch ? call_.Narrow(w_grad, sum, H * kGates * H) : Status();
+    WeightGradient sum(call_, p_.dtype, At(args_.w_grad, p_.dtype, I * kGates * H), H * kGates * H);
+    RNN_OPS_RETURN_IF_ERROR(sum.Begin(/*in_parts=*/p_.seq_len > 1));
+    RNN_OPS_RETURN_IF_ERROR(sum.AddSteps({H, kGates * H, B}, p_.seq_len * B, args_.h_prev, args_.h,
+                                         {dgates_, kGates * H}));
+    return sum.End();
   }
 
   // The gradients of b and of the peepholes.
@@ -115,8 +98,8 @@ class BackwardSteps {
     sums.cs_prev = args_.cs_prev;
     sums.rows = p_.seq_len * p_.batch;
     sums.batch = p_.batch, sums.units = H;
-    sums.chunk_rows = std::max<int64_t>(kSumRows, (sums.rows + kMaxSumChunks - 1) / kMaxSumChunks);
-    sums.chunks = (sums.rows + sums.chunk_rows - 1) / sums.chunk_rows;
+    const SumChunks chunks(sums.rows);
+    sums.chunk_rows = chunks.rows, sums.chunks = chunks.count;
     sums.sums = p_.use_peephole ? kGates + kPeepholes : kGates;
     RNN_OPS_RETURN_IF_ERROR(
         call_.Scratch("the sums", sums.chunks * sums.sums * H, math_, &sums.partial));
@@ -150,8 +133,8 @@ Status RunBlockLstmBackward(const ProductLibraries& libraries, const BlockLstmBa
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   const bool empty = p.seq_len * p.batch == 0;
   if (empty) {
-    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.cs_prev_grad, StepSize(p)));
-    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.h_prev_grad, StepSize(p)));
+    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.cs_prev_grad, p.batch * H));
+    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.h_prev_grad, p.batch * H));
     RNN_OPS_RETURN_IF_ERROR(call.Zero(args.w_grad, (p.input_size + H) * kGates * H));
     RNN_OPS_RETURN_IF_ERROR(call.Zero(args.b_grad, kGates * H));
   } else {

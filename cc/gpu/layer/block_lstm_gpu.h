@@ -1,7 +1,7 @@
 // BlockLSTMV2 and its gradient on a GPU. cuBLAS computes the products, and the kernels of
 // elementwise/ compute the rest.
-#ifndef TF_RNN_OPS_CC_GPU_BLOCK_LSTM_GPU_H_
-#define TF_RNN_OPS_CC_GPU_BLOCK_LSTM_GPU_H_
+#ifndef TF_RNN_OPS_CC_GPU_LAYER_BLOCK_LSTM_GPU_H_
+#define TF_RNN_OPS_CC_GPU_LAYER_BLOCK_LSTM_GPU_H_
 
 #include <cstdint>
 
@@ -68,4 +68,4 @@ Status BlockLstmBackward(const BlockLstmBackwardArgs& args, DeviceAllocator* all
 }  // namespace gpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_GPU_BLOCK_LSTM_GPU_H_
+#endif  // TF_RNN_OPS_CC_GPU_LAYER_BLOCK_LSTM_GPU_H_
