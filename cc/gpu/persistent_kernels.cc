@@ -21,8 +21,6 @@ using elementwise::Vanilla;
 
 constexpr int kAmpere = 8;
 constexpr int64_t kAlignment = 256;
-// About ten seconds of reading one counter.
-constexpr unsigned kMaxSpins = 1u << 24;
 
 template <int kGates, class Operand, int kWidth, int kTile, bool kGeneral>
 using Forward = elementwise::ForwardShape<kGates, Operand::kPerWord, kWidth, kTile, kGeneral>;
@@ -46,9 +44,9 @@ constexpr PersistentKernel KernelOf(const char* name, PersistentPass pass, int g
           Shape::kPartialFloats};
 }
 
-#define RNN_OPS_ROW(pass, cell, operand, width, tile, general)                                   \
-  KernelOf<pass<cell<float>::kGates, elementwise::operand##Operand, width, tile, general>>(      \
-      #pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general, PersistentPass::k##pass,   \
+#define RNN_OPS_ROW(pass, cell, operand, width, tile, general)                                 \
+  KernelOf<pass<cell<float>::kGates, elementwise::operand##Operand, width, tile, general>>(    \
+      #pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general, PersistentPass::k##pass, \
       cell<float>::kGates, elementwise::operand##Operand::kElement, width, tile, general),
 constexpr PersistentKernel kKernels[] = {RNN_OPS_PERSISTENT_KERNELS(RNN_OPS_ROW)};
 #undef RNN_OPS_ROW
@@ -61,6 +59,7 @@ int GatesOf(RnnMode mode) {
       return Gru<float>::kGates;
     case RnnMode::kTanh:
     case RnnMode::kRelu:
+    case RnnMode::kVanilla:
       return Vanilla<float>::kGates;
     default:
       return 0;
@@ -107,8 +106,8 @@ PersistentKernels::~PersistentKernels() {
 Status PersistentKernels::CheckEarlierLaunches() {
   if (gave_up_ == nullptr) {
     void* memory = nullptr;
-    RNN_OPS_RETURN_IF_CUDA_ERROR(
-        api_, MemHostAlloc(&memory, sizeof(unsigned), CU_MEMHOSTALLOC_PORTABLE));
+    RNN_OPS_RETURN_IF_CUDA_ERROR(api_,
+                                 MemHostAlloc(&memory, sizeof(unsigned), RNN_OPS_MEMHOSTALLOC_PORTABLE));
     gave_up_ = static_cast<unsigned*>(memory);
     *gave_up_ = 0;
   }
@@ -125,8 +124,8 @@ Status PersistentKernels::Load(const PersistentKernel& kernel, Loaded* loaded) {
   std::string ptx;
   RNN_OPS_RETURN_IF_ERROR(PersistentPtx(static_cast<int>(&kernel - kKernels), &ptx));
   RNN_OPS_RETURN_IF_CUDA_ERROR(api_, ModuleLoadData(&loaded->module, ptx.c_str()));
-  RNN_OPS_RETURN_IF_CUDA_ERROR(
-      api_, ModuleGetFunction(&loaded->function, loaded->module, kernel.name));
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api_,
+                               ModuleGetFunction(&loaded->function, loaded->module, kernel.name));
   RNN_OPS_RETURN_IF_CUDA_ERROR(
       api_, FuncSetAttribute(loaded->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                              kernel.shared_bytes));
@@ -146,8 +145,7 @@ Status PersistentKernels::Prepare(CUcontext context, const PersistentKernel& ker
                 {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &multiprocessors},
                 {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperative}};
   for (const auto& entry : wanted) {
-    RNN_OPS_RETURN_IF_CUDA_ERROR(api_,
-                                 DeviceGetAttribute(entry.value, entry.attribute, device));
+    RNN_OPS_RETURN_IF_CUDA_ERROR(api_, DeviceGetAttribute(entry.value, entry.attribute, device));
   }
   if (major < kAmpere || cooperative == 0) {
     *reason = "the GPU is older than compute capability 8.0 or has no cooperative launches";
@@ -180,10 +178,10 @@ elementwise::Exchange PersistentKernels::ExchangeIn(const PersistentKernel& kern
   exchange.counter = reinterpret_cast<unsigned*>(start);
   exchange.counters = exchange.counter + elementwise::kCounterStep;
   exchange.values = reinterpret_cast<unsigned*>(values);
-  exchange.partial = reinterpret_cast<float*>(
-      values + Aligned(kernel.exchange_words * int64_t{sizeof(unsigned)}));
+  exchange.partial =
+      reinterpret_cast<float*>(values + Aligned(kernel.exchange_words * int64_t{sizeof(unsigned)}));
   exchange.gave_up = gave_up_;
-  exchange.max_spins = kMaxSpins;
+  exchange.max_spins = max_spins_;
   return exchange;
 }
 
@@ -197,8 +195,8 @@ Status PersistentKernels::LaunchRaw(const LaunchPlace& place, const PersistentKe
     function = loaded_[{id, &kernel}].function;
   }
   RNN_OPS_RETURN_IF_CUDA_ERROR(
-      api_, MemsetD8Async(ToDevicePtr(memory), 0,
-                          static_cast<size_t>(kernel.SharedMemoryBytes(H)), place.stream));
+      api_, MemsetD8Async(ToDevicePtr(memory), 0, static_cast<size_t>(kernel.SharedMemoryBytes(H)),
+                          place.stream));
   void* parameters[] = {args};
   const CUresult result = api_.LaunchCooperativeKernel(
       function, static_cast<unsigned>(kernel.Blocks(H)), 1, 1, elementwise::kThreads, 1, 1,

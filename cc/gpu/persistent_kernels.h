@@ -39,9 +39,7 @@ struct PersistentKernel {
   int units, parts;  // of a block; blocks that share units
   int shared_bytes, exchange_words, partial_floats;
 
-  int64_t Blocks(int64_t H) const {
-    return ((H + units - 1) / units + parts - 1) / parts * parts;
-  }
+  int64_t Blocks(int64_t H) const { return ((H + units - 1) / units + parts - 1) / parts * parts; }
   // Bytes of the memory that the blocks of a launch share: the counters, the values and the
   // partial sums. A launch begins with zeros there.
   int64_t CounterBytes(int64_t H) const;
@@ -54,7 +52,9 @@ const PersistentKernel* FindPersistentKernel(const PersistentProblem& problem);
 // The modules of the kernels, each loaded in a context at its first use, and their launches.
 class PersistentKernels {
  public:
-  explicit PersistentKernels(const DriverApi* api) : api_(*api) {}
+  // `max_spins`: reads of a counter before a block gives up; the default takes some ten seconds.
+  explicit PersistentKernels(const DriverApi* api, unsigned max_spins = 1u << 24)
+      : api_(*api), max_spins_(max_spins) {}
   PersistentKernels(const PersistentKernels&) = delete;
   PersistentKernels& operator=(const PersistentKernels&) = delete;
   ~PersistentKernels();  // unloads the modules; never runs on the object of the process
@@ -88,6 +88,7 @@ class PersistentKernels {
                    void* memory, void* args);
 
   const DriverApi& api_;
+  const unsigned max_spins_;
   std::mutex mutex_;
   // The key: GetContextId() and the kernel.
   std::map<std::pair<uint64_t, const PersistentKernel*>, Loaded> loaded_;

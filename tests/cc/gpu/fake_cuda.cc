@@ -85,7 +85,8 @@ struct FakeCalls {
     if (result != CUDA_SUCCESS) return result;
     const bool fits = gx > 0 && gx <= static_cast<unsigned>(current->multiprocessors) && gy == 1 &&
                       gz == 1 && bx > 0 && bx <= 1024 && by == 1 && bz == 1 && InContext() &&
-                      kernel->is_cooperative && static_cast<int>(shared_bytes) <= current->most_shared_bytes_;
+                      kernel->is_cooperative &&
+                      static_cast<int>(shared_bytes) <= current->most_shared_bytes_;
     if (!fits) return CUDA_ERROR_INVALID_VALUE;
     FiberGrid grid;
     grid.blocks = static_cast<int>(gx), grid.threads = static_cast<int>(bx);
@@ -179,8 +180,7 @@ struct FakeCalls {
     api.LaunchCooperativeKernel = LaunchCooperativeKernel;
     api.FuncSetAttribute = [](CUfunction, CUfunction_attribute, int value) {
       if (Fails("FuncSetAttribute")) return CUDA_ERROR_NOT_INITIALIZED;
-      // What an H100 has.
-      if (value > 227 * 1024) return CUDA_ERROR_INVALID_VALUE;
+      if (value > current->largest_shared_bytes) return CUDA_ERROR_INVALID_VALUE;
       current->most_shared_bytes_ = std::max(current->most_shared_bytes_, value);
       return CUDA_SUCCESS;
     };

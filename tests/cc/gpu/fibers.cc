@@ -89,7 +89,6 @@ void Start() {
   scheduler->Yield();
 }
 
-// The elements of a lane's registers, in the layout of PTX's mma.sync.
 float Element(Factors factors, Word word, int half) {
   if (factors == Factors::kTf32) return FloatFromBits(word & 0xffffe000u);
   const auto bits = static_cast<unsigned short>(half == 0 ? word : word >> 16);
@@ -97,22 +96,32 @@ float Element(Factors factors, Word word, int half) {
   return FloatFromBits(static_cast<Word>(bits) << 16);
 }
 
-// d += a b for the k-th product of the lanes of a warp.
+// d += a b for the k-th product of the lanes of a warp. The lanes hold the elements in the layout of
+// PTX's mma.sync.
 void MultiplyWarp(const Fiber* lanes, size_t k) {
   const Factors factors = lanes[0].products[k].factors;
-  const bool tf32 = factors == Factors::kTf32;
-  const int inner = tf32 ? 8 : 16, each = tf32 ? 1 : 2;  // elements of a word
+  const int each = factors == Factors::kTf32 ? 1 : 2;  // elements of a word
+  const int inner = 8 * each;
+  float a[16][16], b[8][16];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const Product& product = lanes[lane].products[k];
+    const int group = lane / 4, quad = lane % 4;
+    for (int e = 0; e < each; ++e) {
+      for (int word = 0; word < 4; ++word) {
+        a[group + word % 2 * 8][(word / 2 * 4 + quad) * each + e] =
+            Element(factors, product.a[word], e);
+      }
+      for (int word = 0; word < 2; ++word) {
+        b[group][(word * 4 + quad) * each + e] = Element(factors, product.b[word], e);
+      }
+    }
+  }
   for (int lane = 0; lane < kLanes; ++lane) {
     float* const d = lanes[lane].products[k].d;
     for (int e = 0; e < 4; ++e) {
-      const int row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2;
-      for (int i = 0; i < inner; ++i) {
-        const int quad = i / each % 4, upper = i / each / 4;
-        const Product& of_a = lanes[row % 8 * 4 + quad].products[k];
-        const Product& of_b = lanes[column * 4 + quad].products[k];
-        d[e] += Element(factors, of_a.a[row / 8 + 2 * upper], i % each) *
-                Element(factors, of_b.b[upper], i % each);
-      }
+      const float* const row = a[lane / 4 + 8 * (e / 2)];
+      const float* const column = b[lane % 4 * 2 + e % 2];
+      for (int i = 0; i < inner; ++i) d[e] += row[i] * column[i];
     }
   }
 }

@@ -18,7 +18,7 @@ struct FiberGrid {
   int blocks = 1;
   int threads = 256;  // of a block; whole warps
   int64_t shared_bytes = 0;
-  uint64_t seed = 1;     // of the order of the blocks
+  uint64_t seed = 1;          // of the order of the blocks
   int block_that_hangs = -1;  // this block never runs
 };
 

@@ -10,13 +10,13 @@ namespace gpu {
 namespace fake {
 namespace {
 
-#define RNN_OPS_ENTRY(pass, cell, operand, width, tile, general)                              \
-  {#pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general,                            \
-   [](const void* args) {                                                                     \
-     using namespace elementwise;                                                             \
-     Run##pass<cell, operand##Operand, width, tile, general>(                                 \
-         *static_cast<const Persistent##pass*>(args));                                        \
-   },                                                                                         \
+#define RNN_OPS_ENTRY(pass, cell, operand, width, tile, general)   \
+  {#pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general, \
+   [](const void* args) {                                          \
+     using namespace elementwise;                                  \
+     Run##pass<cell, operand##Operand, width, tile, general>(      \
+         *static_cast<const Persistent##pass*>(args));             \
+   },                                                              \
    true},
 constexpr HostKernel kKernels[] = {RNN_OPS_PERSISTENT_KERNELS(RNN_OPS_ENTRY)};
 #undef RNN_OPS_ENTRY

@@ -2,6 +2,9 @@
 // its calls, and a failure of each call.
 //
 //   layer_gpu_test FILE...   the problems of LayerRNN in these files, see problems_test.cc
+//
+// What must hold for each algorithm runs with each; persistent_steps_test.cc has the rest of the
+// persistent kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,6 +55,20 @@ cpu::RnnProblem WithLengths(const RnnCase& c) {
   return p;
 }
 
+LayerAlgorithm algorithm = LayerAlgorithm::kSteps;
+
+class LayerGpuBy : public ::testing::TestWithParam<LayerAlgorithm> {
+ protected:
+  void SetUp() override { algorithm = GetParam(); }
+  void TearDown() override { algorithm = LayerAlgorithm::kSteps; }
+};
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, LayerGpuBy,
+                         ::testing::Values(LayerAlgorithm::kSteps, LayerAlgorithm::kPersistent),
+                         [](const auto& info) {
+                           return info.param == LayerAlgorithm::kSteps ? "Steps" : "Persistent";
+                         });
+
 struct Computed {
   RnnValues values;
   std::vector<std::string> calls;
@@ -64,6 +81,7 @@ Computed Compute(const RnnCase& c, const RnnValues& inputs, bool gives_lengths =
   if (chunk_bytes > 0) parts.libraries.chunk_bytes = chunk_bytes;
   ExactAllocator forward, backward;
   LayerRun run(c, inputs, kSeed, gives_lengths);
+  run.algorithm = algorithm;
   Status status = run.Forward(parts.libraries, &forward, cuda.stream());
   if (status.ok() && c.problem.is_training) {
     status = run.Backward(parts.libraries, &backward, cuda.stream());
@@ -147,7 +165,7 @@ bool Check(const RnnCase& c, uint64_t seed) {
   return true;
 }
 
-TEST(LayerGpu, Problems) {
+TEST_P(LayerGpuBy, Problems) {
   int checked = 0, undecided = 0;
   for (const std::string& file : *files) {
     std::ifstream stream(file);
@@ -173,7 +191,7 @@ TEST(LayerGpu, Problems) {
 }
 
 // All cells with all options that they have, in every type.
-TEST(LayerGpu, RandomProblems) {
+TEST_P(LayerGpuBy, RandomProblems) {
   std::mt19937_64 random(51);
   int undecided = 0, count = 0;
   for (Dtype dtype : cpu::testing::kDtypes) {
@@ -223,13 +241,13 @@ std::vector<RnnCase> KindsOfSteps(Dtype dtype) {
   };
 }
 
-TEST(LayerGpu, KindsOfSteps) {
+TEST_P(LayerGpuBy, KindsOfSteps) {
   for (Dtype dtype : cpu::testing::kDtypes) {
     for (const RnnCase& c : KindsOfSteps(dtype)) Check(c, 3);
   }
 }
 
-TEST(LayerGpu, TheBuffersMayHoldAnyNumberOfSteps) {
+TEST_P(LayerGpuBy, TheBuffersMayHoldAnyNumberOfSteps) {
   for (const RnnCase& training : KindsOfSteps(Dtype::kFloat32)) {
     for (bool is_training : {true, false}) {
       RnnCase c = training;
@@ -247,7 +265,7 @@ TEST(LayerGpu, TheBuffersMayHoldAnyNumberOfSteps) {
   }
 }
 
-TEST(LayerGpu, PaddingHasNoEffect) {
+TEST_P(LayerGpuBy, PaddingHasNoEffect) {
   for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
     SCOPED_TRACE(cpu::testing::Describe(c));
     const cpu::RnnProblem& p = c.problem;
@@ -286,7 +304,7 @@ TEST(LayerGpu, PaddingHasNoEffect) {
 }
 
 // A length that only the device knows cannot raise an error, so its row is NaN. Other rows stay.
-TEST(LayerGpu, AnInvalidLengthGivesNanInItsRow) {
+TEST_P(LayerGpuBy, AnInvalidLengthGivesNanInItsRow) {
   for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
     SCOPED_TRACE(cpu::testing::Describe(c));
     const RnnValues inputs = cpu::testing::RandomInputs(c, 2);
@@ -297,6 +315,7 @@ TEST(LayerGpu, AnInvalidLengthGivesNanInItsRow) {
       ProductParts parts(&cuda);
       ExactAllocator memory;
       LayerRun run(c, inputs, kSeed, true);
+      run.algorithm = algorithm;
       run.SetLengths({5, invalid, 3});
       ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
       const int64_t S = c.problem.hidden_size(), B = 3, T = 5;
@@ -321,13 +340,14 @@ TEST(LayerGpu, AnInvalidLengthGivesNanInItsRow) {
   }
 }
 
-TEST(LayerGpu, AReserveSpaceOfAnotherCallGivesNan) {
+TEST_P(LayerGpuBy, AReserveSpaceOfAnotherCallGivesNan) {
   for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
     SCOPED_TRACE(cpu::testing::Describe(c));
     FakeCuda cuda;
     ProductParts parts(&cuda);
     ExactAllocator memory;
     LayerRun run(c, cpu::testing::RandomInputs(c, 2), kSeed, true);
+    run.algorithm = algorithm;
     ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
     run.SpoilReserve();
     ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
@@ -336,7 +356,7 @@ TEST(LayerGpu, AReserveSpaceOfAnotherCallGivesNan) {
   }
 }
 
-TEST(LayerGpu, EmptyProblems) {
+TEST_P(LayerGpuBy, EmptyProblems) {
   for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
     for (bool no_steps : {true, false}) {
       RnnCase empty = c;
@@ -397,7 +417,7 @@ TEST(LayerGpu, WideRows) {
   Check(Keyed(c), 1);
 }
 
-TEST(LayerGpu, TheSameBitsInEachRun) {
+TEST_P(LayerGpuBy, TheSameBitsInEachRun) {
   for (const RnnCase& c : KindsOfSteps(Dtype::kBFloat16)) {
     const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
     const RnnValues first = Compute(c, inputs).values, second = Compute(c, inputs).values;
@@ -422,6 +442,7 @@ TEST(LayerGpu, EveryCallMayFail) {
       ProductParts parts(&cuda);
       ExactAllocator memory;
       LayerRun run(c, inputs, kSeed, true);
+      run.algorithm = algorithm;
       cuda.FailAt(n);
       const Status status = RunBoth(parts, &cuda, &run, &memory);
       failed = cuda.failed();
@@ -438,6 +459,7 @@ TEST(LayerGpu, EveryCallMayFail) {
                         HasSubstr("text of ")));
       // The next call of the same executor is correct.
       LayerRun again(c, inputs, kSeed, true);
+      again.algorithm = algorithm;
       ASSERT_TRUE(RunBoth(parts, &cuda, &again, &memory).ok());
       ExpectSame(kRnnOutputs, again.values, want);
       ExpectSame(kRnnGradients, again.values, want);
@@ -445,7 +467,7 @@ TEST(LayerGpu, EveryCallMayFail) {
   }
 }
 
-TEST(LayerGpu, OutOfMemoryIsResourceExhausted) {
+TEST_P(LayerGpuBy, OutOfMemoryIsResourceExhausted) {
   for (const RnnCase& c : KindsOfSteps(Dtype::kBFloat16)) {
     const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
     for (int64_t n = 0;; ++n) {
@@ -453,6 +475,7 @@ TEST(LayerGpu, OutOfMemoryIsResourceExhausted) {
       ProductParts parts(&cuda);
       ExactAllocator memory(n);
       LayerRun run(c, inputs, kSeed, true);
+      run.algorithm = algorithm;
       const Status status = RunBoth(parts, &cuda, &run, &memory);
       EXPECT_TRUE(cuda.pushed().empty());
       if (memory.count() <= n) {

@@ -11,8 +11,11 @@ namespace fake {
 
 // Everything that an executor keeps between calls.
 struct ProductParts {
-  explicit ProductParts(FakeCuda* cuda)
-      : modules(&cuda->driver()), persistent(&cuda->driver()), handles(&cuda->cublas()) {
+  // `max_spins`: of the persistent kernels.
+  explicit ProductParts(FakeCuda* cuda, unsigned max_spins = 1u << 24)
+      : modules(&cuda->driver()),
+        persistent(&cuda->driver(), max_spins),
+        handles(&cuda->cublas()) {
     libraries.driver = &cuda->driver();
     libraries.modules = &modules;
     libraries.persistent = &persistent;

@@ -8,6 +8,7 @@
 #define CHECK_VALUE(name, value) static_assert(name == value, "differs: " #name);
 RNN_OPS_CUDA_RESULTS(CHECK_VALUE)
 RNN_OPS_CUDA_DEVICE_ATTRIBUTES(CHECK_VALUE)
+RNN_OPS_CUDA_FUNCTION_ATTRIBUTES(CHECK_VALUE)
 
 constexpr bool Same(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) ++a, ++b;
@@ -24,4 +25,5 @@ constexpr bool Same(const char* a, const char* b) {
 RNN_OPS_CUDA_FUNCTIONS(CHECK_FUNCTION)
 RNN_OPS_CUDA_NEWER_FUNCTIONS(CHECK_FUNCTION)
 
+static_assert(RNN_OPS_MEMHOSTALLOC_PORTABLE == CU_MEMHOSTALLOC_PORTABLE, "differs");
 static_assert(sizeof(CUresult) == 4 && sizeof(CUdeviceptr) == sizeof(void*), "another size");

@@ -14,10 +14,13 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
+# The kernels on the host.
+KERNELS = tuple(f"tests/cc/gpu/{part}.cc" for part in ("fibers", "host_kernels", "host_persistent"))
+
 # Files of this folder or of the tree, soname, TensorFlow's list of names, and what a function that
 # is only listed returns: 0 is success, 3 NVML_ERROR_NOT_SUPPORTED.
 LIBRARIES = (
-    (("driver.cc", "tests/cc/gpu/host_kernels.cc"), "libcuda.so.1", "cuda.inc", 0),
+    (("driver.cc", *KERNELS), "libcuda.so.1", "cuda.inc", 0),
     (("runtime.cc",), "libcudart.so.12", "cudart.inc", 0),
     (("nvml.cc",), "libnvidia-ml.so.1", "nvml.inc", 3),
     (("blas.cc",), "libcublas.so.12", "cublas.inc", 0),

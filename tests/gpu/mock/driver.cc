@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mock.h"
+#include "tests/cc/gpu/fibers.h"
 #include "tests/cc/gpu/host_kernels.h"
 
 namespace {
@@ -54,7 +55,7 @@ constexpr Attribute kAttributes[] = {
     {1, 1024},  {2, 1024},     {3, 1024},    {4, 64},        {5, 2147483647}, {6, 65535},
     {7, 65535}, {8, 49152},    {10, 32},     {12, 65536},    {13, 1980000},   {16, 132},
     {33, 1},    {36, 3201000}, {37, 6144},   {38, 62914560}, {39, 2048},      {41, 1},
-    {75, 9},    {76, 0},       {81, 233472}, {82, 65536},    {97, 232448},
+    {75, 9},    {76, 0},       {81, 233472}, {82, 65536},    {95, 1},     {97, 232448},
 };
 
 }  // namespace
@@ -360,9 +361,30 @@ MOCK_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, un
   constexpr int kInvalidValue = 1;
   const auto* kernel = static_cast<const Function*>(function);
   if (kernel->mark != kFunctionMark) return mock::Log("a kernel of the runtime", 0);
+  if (kernel->host != nullptr && kernel->host->is_cooperative) return kInvalidValue;
   if (kernel->host != nullptr) {
     if (grid_z != 1 || block_y != 1 || block_z != 1) return kInvalidValue;
     rnn_ops::gpu::fake::RunHostKernel(*kernel->host, {grid_x, grid_y, block_x}, arguments[0]);
   }
+  return mock::Log(kernel->name.c_str(), 0);
+}
+
+MOCK_API int cuFuncSetAttribute(void*, int, int) { return mock::Log("cuFuncSetAttribute", 0); }
+
+// Only the persistent kernels of this library are launched in this way.
+MOCK_API int cuLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y,
+                                       unsigned grid_z, unsigned block_x, unsigned block_y,
+                                       unsigned block_z, unsigned shared_bytes, void*,
+                                       void** arguments) {
+  constexpr int kInvalidValue = 1;
+  const auto* kernel = static_cast<const Function*>(function);
+  const bool ours = kernel->mark == kFunctionMark && kernel->host != nullptr &&
+                    kernel->host->is_cooperative && grid_y == 1 && grid_z == 1 && block_y == 1 &&
+                    block_z == 1;
+  if (!ours) return kInvalidValue;
+  rnn_ops::gpu::fake::FiberGrid grid;
+  grid.blocks = static_cast<int>(grid_x), grid.threads = static_cast<int>(block_x);
+  grid.shared_bytes = shared_bytes;
+  rnn_ops::gpu::fake::RunFibers(grid, [&] { kernel->host->run(arguments[0]); });
   return mock::Log(kernel->name.c_str(), 0);
 }

@@ -15,8 +15,8 @@ namespace rnn_ops {
 namespace gpu {
 namespace elementwise {
 
-typedef float Tile[4];   // what a lane holds of a product of 16 x 8
-typedef Word Pair[2];    // what it holds of a factor of 8 columns
+typedef float Tile[4];    // what a lane holds of a product of 16 x 8
+typedef Word Pair[2];     // what it holds of a factor of 8 columns
 typedef Word Quartet[4];  // and of a factor of 16 rows
 
 template <typename T>

@@ -11,12 +11,12 @@ namespace elementwise {
 
 // What the blocks of a launch share. Zeros before the launch.
 struct Exchange {
-  unsigned* values;       // factors of the products, twice, for even and odd steps
-  unsigned* counter;      // of blocks that have announced a step
-  float* partial;         // sums of a part of the inner dimension; null without parts
-  unsigned* counters;     // of the blocks that share a sum, kCounterStep apart
-  unsigned* gave_up;      // host memory: 1 if a block waited in vain
-  unsigned max_spins;     // reads of a counter before a block gives up
+  unsigned* values;    // factors of the products, twice, for even and odd steps
+  unsigned* counter;   // of blocks that have announced a step
+  float* partial;      // sums of a part of the inner dimension; null without parts
+  unsigned* counters;  // of the blocks that share a sum, kCounterStep apart
+  unsigned* gave_up;   // host memory: 1 if a block waited in vain
+  unsigned max_spins;  // reads of a counter before a block gives up
 };
 
 enum { kCounterStep = 32 };  // a cache line of 128 bytes

@@ -135,8 +135,8 @@ struct BackwardBlock {
   // Into shared memory: [warp, row of the batch, unit].
   RNN_OPS_DEVICE void StoreSums(int group, Sums& sums) const {
     FinishProducts();
-    float* to = SharedMemory() + lane.quad * 2 +
-                (lane.warp * kTile + group * 16 + lane.group) * S::kStride;
+    float* to =
+        SharedMemory() + lane.quad * 2 + (lane.warp * kTile + group * 16 + lane.group) * S::kStride;
     RNN_OPS_UNROLL for (int n = 0; n < S::kParts; ++n) {
       RNN_OPS_UNROLL for (int e = 0; e < 4; ++e) {
         to[(e >> 1) * 8 * S::kStride + n * 8 + (e & 1)] = sums[n][e];
@@ -202,7 +202,7 @@ struct BackwardBlock {
       StoreShared(BitsOf(SumWarps(row, to)), reinterpret_cast<Word*>(target));
     }
     unsigned* const counter = p.exchange.counters + first_block / S::kParts * kCounterStep;
-    Announce(counter);
+    Announce(counter, lost);
     return Reached(counter, round * S::kParts, p.exchange.max_spins, lost);
   }
 
@@ -311,7 +311,7 @@ struct BackwardBlock {
         StepUnit(i, t, fault);
         Publish(i, t);
       }
-      Announce(p.exchange.counter);
+      Announce(p.exchange.counter, lost);
       RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
         if (!Has(i)) continue;
         StoreUnit(i, t);

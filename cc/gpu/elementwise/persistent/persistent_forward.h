@@ -52,8 +52,8 @@ struct ForwardBlock {
   // The element of the recurrent kernel for a word's k and a row of a tile, or -1.
   RNN_OPS_DEVICE int WeightAt(int k, int tile, int row) const {
     const int unit = S::kRowsOfUnit == 4 ? tile * 4 + row / 4 : row;
-    const int gate = S::kCopies > 1 ? lane.warp / S::kWarpsOfCopy
-                                    : (S::kRowsOfUnit == 4 ? row % 4 : 0);
+    const int gate =
+        S::kCopies > 1 ? lane.warp / S::kWarpsOfCopy : (S::kRowsOfUnit == 4 ? row % 4 : 0);
     const int to = first_unit + unit;
     return k < H && to < H && gate < C::kGates ? (k * C::kGates + gate) * H + to : -1;
   }
@@ -102,15 +102,15 @@ struct ForwardBlock {
   }
 
   // h for the product of step t.
-  RNN_OPS_DEVICE void Publish(int t) {
+  RNN_OPS_DEVICE void Publish(int t, bool lost) {
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
       if (!Has(i)) continue;
       RNN_OPS_UNROLL for (int g = 0; g < (S::kCopies > 1 ? C::kGates : 1); ++g) {
-        Operand::Store(kGeneral ? h[i] * MaskOf<float>(call, g, BatchRow(i), Column()) : h[i], ValuesOf(t),
-                       (Int64)(g * kTile + RowOf(i)) * kWidth + Column());
+        Operand::Store(kGeneral ? h[i] * MaskOf<float>(call, g, BatchRow(i), Column()) : h[i],
+                       ValuesOf(t), (Int64)(g * kTile + RowOf(i)) * kWidth + Column());
       }
     }
-    Announce(p.exchange.counter);
+    Announce(p.exchange.counter, lost);
   }
 
   enum { kP = S::kPacketsAtOnce, kN = S::kColumnsAtOnce };
@@ -194,8 +194,8 @@ struct ForwardBlock {
 
   // h R of one unit: the sums over the warps.
   RNN_OPS_DEVICE void SumWarps(int item, float* sums) const {
-    const float* from =
-        SharedMemory() + RowOf(item) * S::kStride + (S::kRowsOfUnit == 4 ? ColumnOfBlock() * 4 : ColumnOfBlock());
+    const float* from = SharedMemory() + RowOf(item) * S::kStride +
+                        (S::kRowsOfUnit == 4 ? ColumnOfBlock() * 4 : ColumnOfBlock());
     RNN_OPS_UNROLL for (int g = 0; g < C::kGates; ++g) {
       sums[g] = g < S::kJoinedGates ? 0.0f : BiasOf<float>(call, 1, g * H + Column());
     }
@@ -235,7 +235,8 @@ struct ForwardBlock {
     }
     if (!running) return;
     if (call.header) {
-      float* to = static_cast<float*>(p.step.gates) + ((Int64)t * call.batch + b) * C::kSaved * H + Column();
+      float* to = static_cast<float*>(p.step.gates) + ((Int64)t * call.batch + b) * C::kSaved * H +
+                  Column();
       RNN_OPS_UNROLL for (int k = 0; k < C::kSaved; ++k) to[k * H] = saved[item][k];
     }
     if (t != steps[item] - 1) return;
@@ -256,8 +257,8 @@ struct ForwardBlock {
   RNN_OPS_DEVICE void Run() {
     LoadWeights();
     LoadUnits();
-    Publish(0);
     bool lost = false;
+    Publish(0, lost);
     RNN_OPS_NO_UNROLL for (int t = 0; t < p.steps; ++t) {
       const unsigned count = (unsigned)(t + 1) * BlocksOfGrid();
       lost = !Reached(p.exchange.counter, count, p.exchange.max_spins, lost);
@@ -267,7 +268,7 @@ struct ForwardBlock {
       RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
         if (Has(i)) StepUnit(i, t, fault);
       }
-      Publish(t + 1);
+      Publish(t + 1, lost);
       RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
         if (!Has(i)) continue;
         StoreUnit(i, t);

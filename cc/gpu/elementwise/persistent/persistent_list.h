@@ -14,25 +14,25 @@
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, cell, operand, 64, false) \
   RNN_OPS_PERSISTENT_WIDTHS(K, Backward, cell, operand, 64, false)
 
-#define RNN_OPS_PERSISTENT_NARROW(K, operand)                          \
-  RNN_OPS_PERSISTENT_PLAIN(K, Lstm, operand)                           \
-  RNN_OPS_PERSISTENT_PLAIN(K, Gru, operand)                            \
-  RNN_OPS_PERSISTENT_PLAIN(K, Vanilla, operand)                        \
-  RNN_OPS_PERSISTENT_WIDTHS(K, Forward, Lstm, operand, 64, true)       \
-  RNN_OPS_PERSISTENT_WIDTHS(K, Forward, Gru, operand, 64, true)        \
-  RNN_OPS_PERSISTENT_WIDTHS(K, Backward, Lstm, operand, 64, true)      \
+#define RNN_OPS_PERSISTENT_NARROW(K, operand)                     \
+  RNN_OPS_PERSISTENT_PLAIN(K, Lstm, operand)                      \
+  RNN_OPS_PERSISTENT_PLAIN(K, Gru, operand)                       \
+  RNN_OPS_PERSISTENT_PLAIN(K, Vanilla, operand)                   \
+  RNN_OPS_PERSISTENT_WIDTHS(K, Forward, Lstm, operand, 64, true)  \
+  RNN_OPS_PERSISTENT_WIDTHS(K, Forward, Gru, operand, 64, true)   \
+  RNN_OPS_PERSISTENT_WIDTHS(K, Backward, Lstm, operand, 64, true) \
   RNN_OPS_PERSISTENT_WIDTHS(K, Backward, Gru, operand, 64, true)
 
 // The weights of a general forward pass of 1024 units do not fit the registers in float32.
-#define RNN_OPS_PERSISTENT_FLOAT32(K)                              \
-  RNN_OPS_PERSISTENT_PLAIN(K, Lstm, Float32)                       \
-  RNN_OPS_PERSISTENT_PLAIN(K, Gru, Float32)                        \
-  RNN_OPS_PERSISTENT_PLAIN(K, Vanilla, Float32)                    \
-  K(Forward, Lstm, Float32, 256, 64, true)                         \
-  K(Forward, Lstm, Float32, 512, 64, true)                         \
-  K(Forward, Gru, Float32, 256, 64, true)                          \
-  K(Forward, Gru, Float32, 512, 64, true)                          \
-  RNN_OPS_PERSISTENT_WIDTHS(K, Backward, Lstm, Float32, 64, true)  \
+#define RNN_OPS_PERSISTENT_FLOAT32(K)                             \
+  RNN_OPS_PERSISTENT_PLAIN(K, Lstm, Float32)                      \
+  RNN_OPS_PERSISTENT_PLAIN(K, Gru, Float32)                       \
+  RNN_OPS_PERSISTENT_PLAIN(K, Vanilla, Float32)                   \
+  K(Forward, Lstm, Float32, 256, 64, true)                        \
+  K(Forward, Lstm, Float32, 512, 64, true)                        \
+  K(Forward, Gru, Float32, 256, 64, true)                         \
+  K(Forward, Gru, Float32, 512, 64, true)                         \
+  RNN_OPS_PERSISTENT_WIDTHS(K, Backward, Lstm, Float32, 64, true) \
   RNN_OPS_PERSISTENT_WIDTHS(K, Backward, Gru, Float32, 64, true)
 
 #define RNN_OPS_PERSISTENT_KERNELS(K)    \

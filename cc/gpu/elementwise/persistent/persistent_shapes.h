@@ -37,8 +37,8 @@ struct ForwardShape {
     kColumnsAtOnce = Smaller(kColumnTiles, kLoads / kPacketsAtOnce),
     kIsHalved = kPackets > kPacketsAtOnce,  // packets are loaded in two halves
     kHasGroups = kColumnTiles > kColumnsAtOnce,
-    kItems = Larger(1, kUnits * kTile / kThreads),  // units of a thread
-    kStride = 16 * kTiles + 4,                      // of a column in shared memory
+    kItems = Larger(1, kUnits* kTile / kThreads),  // units of a thread
+    kStride = 16 * kTiles + 4,                     // of a column in shared memory
     kSharedBytes = kWarps * kTile * kStride * 4,
     kExchangeWords = 2 * kCopies * kTile * kWords,
     kPartialFloats = 0,
@@ -65,7 +65,7 @@ struct BackwardShape {
     kPacketsAtOnce = kPackets <= kLoads ? kPackets : kPackets / 2,
     kIsHalved = kPackets > kPacketsAtOnce,  // packets are loaded in two halves
     kHasGroups = kRowTiles > 1,
-    kItems = Larger(1, kUnits * kTile / kThreads),    // units of a thread
+    kItems = Larger(1, kUnits* kTile / kThreads),     // units of a thread
     kStride = kParts == 1 ? kColumns : kColumns + 8,  // of a row in shared memory
     kSharedBytes = kWarps * kTile * kStride * 4,
     kExchangeWords = 2 * kTile * kWords,

@@ -146,10 +146,11 @@ RNN_OPS_DEVICE bool Reached(const unsigned* counter, unsigned count, unsigned ma
   return !BlockBarrierOr(gave_up);
 }
 
-// Announces what all threads of the block have stored.
-RNN_OPS_DEVICE void Announce(unsigned* counter) {
+// Announces what all threads of the block have stored. A block that gave up announces nothing, so
+// that no other block takes its results for those of a step.
+RNN_OPS_DEVICE void Announce(unsigned* counter, bool gave_up) {
   BlockBarrier();
-  if (ThreadOfBlock() == 0) AddRelease(counter);
+  if (ThreadOfBlock() == 0 && !gave_up) AddRelease(counter);
 }
 
 }  // namespace elementwise

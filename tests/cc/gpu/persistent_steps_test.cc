@@ -1,0 +1,370 @@
+// Tests the persistent kernels of LayerRNN on fibers: each kernel of the list against the reference,
+// which kernel runs what, and what happens where none can run. layer_gpu_test.cc has their values
+// over all problems.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cc/core/network/dropout.h"
+#include "cc/gpu/elementwise/persistent/persistent_list.h"
+#include "cc/gpu/persistent_kernels.h"
+#include "tests/cc/cpu/kernel_harness.h"
+#include "tests/cc/cpu/kernel_reference.h"
+#include "tests/cc/cpu/rnn_cases.h"
+#include "tests/cc/gpu/fake_cuda.h"
+#include "tests/cc/gpu/layer_runs.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+using cpu::testing::Epsilon;
+using cpu::testing::ExpectNear;
+using cpu::testing::ExpectSame;
+using cpu::testing::kRnnGradients;
+using cpu::testing::kRnnOutputs;
+using cpu::testing::RnnCase;
+using cpu::testing::RnnValues;
+using fake::ExactAllocator;
+using fake::FakeCuda;
+using fake::LayerRun;
+using fake::ProductParts;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kSeed = 7;
+
+// A training problem with lengths, and with what only general kernels have.
+RnnCase Case(Dtype dtype, RnnMode mode, int64_t B, int64_t H, bool is_general = false) {
+  RnnCase c = cpu::testing::MakeCase(dtype, static_cast<int32_t>(mode), 3, B, 2, H);
+  cpu::testing::UseKerasWeights(false, is_general, &c);
+  for (int64_t b = 0; b < B; ++b) c.lengths[b] = static_cast<int32_t>(3 - b % 4 % 3);
+  if (is_general) {
+    c.problem.zoneout_h = 0.25f, c.problem.zoneout_drawn = true;
+    c.problem.recurrent_activation = Activation::kHardSigmoid;
+  }
+  const DropoutKey key = MakeDropoutKey(kSeed, 0, 0);
+  c.problem.dropout_key[0] = key.k0, c.problem.dropout_key[1] = key.k1;
+  return c;
+}
+
+struct Computed {
+  Status status;
+  RnnValues values;
+};
+
+Computed Compute(FakeCuda* cuda, ProductParts* parts, const RnnCase& c, const RnnValues& inputs,
+                 LayerAlgorithm algorithm = LayerAlgorithm::kPersistent) {
+  ExactAllocator memory;
+  LayerRun run(c, inputs, kSeed, true);
+  run.algorithm = algorithm;
+  Status status = run.Forward(parts->libraries, &memory, cuda->stream());
+  if (status.ok()) status = run.Backward(parts->libraries, &memory, cuda->stream());
+  EXPECT_TRUE(cuda->pushed().empty());
+  return {status, run.values};
+}
+
+RnnValues Compute(const RnnCase& c, const RnnValues& inputs,
+                  LayerAlgorithm algorithm = LayerAlgorithm::kPersistent) {
+  FakeCuda cuda;
+  ProductParts parts(&cuda);
+  const Computed computed = Compute(&cuda, &parts, c, inputs, algorithm);
+  EXPECT_TRUE(computed.status.ok()) << computed.status.message();
+  return computed.values;
+}
+
+// The kernels that a call launches.
+std::set<std::string> Launched(const FakeCuda& cuda) {
+  const std::string prefix = "LaunchCooperativeKernel ";
+  std::set<std::string> names;
+  for (const std::string& call : cuda.calls()) {
+    if (call.rfind(prefix, 0) == 0) names.insert(call.substr(prefix.size()));
+  }
+  return names;
+}
+
+struct Row {
+  std::string name;
+  bool is_forward;
+  RnnMode mode;
+  Dtype dtype;
+  int width, tile;
+  bool is_general;
+};
+
+RnnMode ModeOf(const std::string& cell) {
+  return cell == "Lstm" ? RnnMode::kLstm : cell == "Gru" ? RnnMode::kGru : RnnMode::kTanh;
+}
+Dtype DtypeOf(const std::string& operand) {
+  return operand == "Half"       ? Dtype::kFloat16
+         : operand == "BFloat16" ? Dtype::kBFloat16
+                                 : Dtype::kFloat32;
+}
+
+std::vector<Row> Rows() {
+#define RNN_OPS_ROW(pass, cell, operand, width, tile, general)               \
+  {#pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general,           \
+   std::string(#pass) == "Forward", ModeOf(#cell), DtypeOf(#operand), width, \
+   tile, general},
+  return {RNN_OPS_PERSISTENT_KERNELS(RNN_OPS_ROW)};
+#undef RNN_OPS_ROW
+}
+
+// A network amplifies the rounding of 16-bit factors; layer_gpu_test.cc bounds that. Here a wrong
+// element of a large product must show.
+double Tolerance(Dtype dtype) {
+  return dtype == Dtype::kFloat32 ? 64 * Epsilon(dtype) : 8 * Epsilon(dtype);
+}
+
+void ExpectRight(const RnnCase& c, uint64_t seed, std::set<std::string>* launched) {
+  const RnnValues inputs = cpu::testing::RandomInputs(c, seed);
+  FakeCuda cuda;
+  cuda.order_of_blocks = seed;
+  ProductParts parts(&cuda);
+  const Computed computed = Compute(&cuda, &parts, c, inputs);
+  ASSERT_TRUE(computed.status.ok()) << computed.status.message();
+  cpu::RnnProblem p = c.problem;
+  p.lengths = c.lengths.data();
+  RnnValues want = inputs;
+  cpu::reference::RunStack(p, &want);
+  ExpectNear(kRnnOutputs, computed.values, want, Tolerance(p.dtype));
+  want.given_y = computed.values.y;
+  cpu::reference::RunStack(p, &want);
+  ExpectNear(kRnnGradients, computed.values, want, 4 * Tolerance(p.dtype));
+  *launched = Launched(cuda);
+}
+
+class EachKernel : public ::testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Widths, EachKernel, ::testing::Values(256, 512, 1024));
+
+// Each kernel at a size that no other kernel of its kind runs.
+TEST_P(EachKernel, IsRight) {
+  int count = 0;
+  for (const Row& row : Rows()) {
+    if (row.width != GetParam()) continue;
+    SCOPED_TRACE(row.name);
+    const int64_t H = row.width == 256 ? 37 : row.width / 2 + 3;
+    const int64_t B = row.tile == 16 ? 5 : 18;
+    RnnCase c = Case(row.dtype, row.mode, B, H, row.is_general);
+    c.problem.max_time = 2;
+    for (int32_t& length : c.lengths) length = std::min(length, 2);
+    std::set<std::string> launched;
+    ExpectRight(c, ++count, &launched);
+    EXPECT_EQ(launched.count(row.name), 1) << ::testing::PrintToString(launched);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(count, 20);
+}
+
+TEST(PersistentSteps, LargestSizes) {
+  for (Dtype dtype : {Dtype::kBFloat16, Dtype::kFloat32}) {
+    for (int64_t H : {256, 512}) {
+      std::set<std::string> launched;
+      ExpectRight(Case(dtype, RnnMode::kLstm, 64, H), 1, &launched);
+      EXPECT_EQ(launched.size(), 2);
+    }
+  }
+}
+
+TEST(PersistentSteps, MoreThan64RowsAreParts) {
+  for (int64_t B : {65, 70, 128}) {
+    for (bool is_general : {false, true}) {
+      std::set<std::string> launched;
+      ExpectRight(Case(Dtype::kFloat32, RnnMode::kGru, B, 5, is_general), 2, &launched);
+      EXPECT_EQ(launched.size(), B < 80 && !is_general ? 3 : 2);
+    }
+  }
+}
+
+// One launch for all steps.
+TEST(PersistentSteps, TheCallsOfAPass) {
+  RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, 3, 8);
+  std::vector<std::string> calls[2];
+  for (int64_t more : {0, 1}) {
+    c.problem.max_time = 3 + more;
+    FakeCuda cuda;
+    ProductParts parts(&cuda);
+    ASSERT_TRUE(Compute(&cuda, &parts, c, cpu::testing::RandomInputs(c, 1)).status.ok());
+    calls[more] = cuda.calls();
+    EXPECT_EQ(cuda.Count("LaunchCooperativeKernel Forward_Lstm_Float32_256_16_false"), 1);
+    EXPECT_EQ(cuda.Count("LaunchCooperativeKernel Backward_Lstm_Float32_256_64_false"), 1);
+    EXPECT_EQ(cuda.Count("Memcpy") + cuda.Count("StreamSynchronize"), 0);
+  }
+  EXPECT_EQ(calls[0], calls[1]);
+}
+
+TEST(PersistentSteps, NoKernelRunsTheseProblems) {
+  std::vector<RnnCase> cases = {
+      Case(Dtype::kFloat64, RnnMode::kLstm, 2, 4),
+      Case(Dtype::kFloat32, RnnMode::kGruResetBefore, 2, 4),
+      Case(Dtype::kFloat32, RnnMode::kTanh, 129, 4),
+      Case(Dtype::kFloat32, RnnMode::kTanh, 1, 1025),
+      Case(Dtype::kFloat32, RnnMode::kTanh, 2, 4, /*is_general=*/true),
+  };
+  for (int k = 0; k < 2; ++k) cases.push_back(Case(Dtype::kFloat32, RnnMode::kLstm, 2, 4));
+  cases[5].problem.num_proj = 2;
+  cases[6].problem.has_layer_norm = true;
+  for (const RnnCase& c : cases) {
+    SCOPED_TRACE(cpu::testing::Describe(c));
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    const RnnValues want = Compute(c, inputs, LayerAlgorithm::kSteps);
+    FakeCuda cuda;
+    ProductParts parts(&cuda);
+    const Computed got = Compute(&cuda, &parts, c, inputs);
+    ASSERT_TRUE(got.status.ok()) << got.status.message();
+    EXPECT_TRUE(Launched(cuda).empty());
+    ExpectSame(kRnnOutputs, got.values, want);
+  }
+}
+
+// A GPU or a driver that cannot run them: the steps run one by one, and a line of the log says so.
+TEST(PersistentSteps, OtherGpusRunTheStepsOneByOne) {
+  const RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, 3, 40);
+  const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+  const RnnValues want = Compute(c, inputs, LayerAlgorithm::kSteps);
+  ::testing::internal::CaptureStderr();
+  for (int kind = 0; kind < 4; ++kind) {
+    SCOPED_TRACE(kind);
+    FakeCuda cuda;
+    ProductParts parts(&cuda);
+    if (kind == 0) cuda.compute_capability_major = 7;
+    if (kind == 1) cuda.multiprocessors = 4;
+    if (kind == 2) cuda.launches_cooperatively = false;
+    if (kind == 3) cuda.largest_shared_bytes = 1000;
+    const Computed got = Compute(&cuda, &parts, c, inputs);
+    ASSERT_TRUE(got.status.ok()) << got.status.message();
+    EXPECT_TRUE(Launched(cuda).empty());
+    ExpectSame(kRnnOutputs, got.values, want);
+    ExpectSame(kRnnGradients, got.values, want);
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(log,
+            "tf_rnn_ops: LayerRNN runs one kernel for each step, because the GPU is older than "
+            "compute capability 8.0 or has no cooperative launches.\n");
+}
+
+TEST(PersistentSteps, TheOrderOfBlocksHasNoEffect) {
+  for (Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
+    const RnnCase c = Case(dtype, RnnMode::kGru, 4, 40, true);
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    const RnnValues want = Compute(c, inputs);
+    for (uint64_t order : {2, 3, 4, 5, 6}) {
+      FakeCuda cuda;
+      cuda.order_of_blocks = order;
+      ProductParts parts(&cuda);
+      const RnnValues got = Compute(&cuda, &parts, c, inputs).values;
+      ExpectSame(kRnnOutputs, got, want);
+      ExpectSame(kRnnGradients, got, want);
+    }
+  }
+}
+
+// A block that does not run: the others stop waiting, the results are NaN, and the next call says
+// so. The call after that is right.
+TEST(PersistentSteps, ABlockThatHangsGivesAnError) {
+  for (RnnMode mode : {RnnMode::kLstm, RnnMode::kGru}) {
+    for (int64_t H : {40, 530}) {
+      SCOPED_TRACE(H);
+      RnnCase c = Case(Dtype::kBFloat16, mode, 2, H);
+      c.lengths.assign(2, 3);
+      const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+      const RnnValues want = Compute(c, inputs);
+      FakeCuda cuda;
+      ProductParts parts(&cuda, /*max_spins=*/20000);
+      ExactAllocator memory;
+      LayerRun run(c, inputs, kSeed, true);
+      run.algorithm = LayerAlgorithm::kPersistent;
+      cuda.block_that_hangs = 1;
+      ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+      EXPECT_TRUE(std::isnan(run.values.y[0]));
+      EXPECT_TRUE(std::isnan(run.values.h_n[0]));
+      cuda.block_that_hangs = -1;
+      Computed next = Compute(&cuda, &parts, c, inputs);
+      EXPECT_EQ(next.status.code(), Code::kInternal);
+      EXPECT_THAT(next.status.message(), HasSubstr("TF_RNN_OPS_GPU_ALGO=steps"));
+      next = Compute(&cuda, &parts, c, inputs);
+      ASSERT_TRUE(next.status.ok()) << next.status.message();
+      ExpectSame(kRnnOutputs, next.values, want);
+
+      // The same in the backward pass.
+      ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+      cuda.block_that_hangs = 1;
+      ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
+      EXPECT_TRUE(std::isnan(run.values.dh0[0]));
+      EXPECT_TRUE(std::isnan(run.values.dkernel[0]));
+      cuda.block_that_hangs = -1;
+      EXPECT_EQ(Compute(&cuda, &parts, c, inputs).status.code(), Code::kInternal);
+    }
+  }
+}
+
+TEST(PersistentSteps, NanStaysInItsRowAndLargeStatesAreRight) {
+  for (Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
+    RnnCase c = Case(dtype, RnnMode::kLstm, 3, 20);
+    RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    RnnValues marked = inputs;
+    marked.h0[1 * 20 + 7] = NAN;
+    const RnnValues want = Compute(c, inputs), got = Compute(c, marked);
+    for (size_t k = 0; k < got.y.size(); ++k) {
+      const size_t row = k / 20 % 3;
+      if (row != 1) {
+        EXPECT_EQ(got.y[k], want.y[k]);
+      } else if (k / 60 < static_cast<size_t>(c.lengths[1])) {
+        EXPECT_TRUE(std::isnan(got.y[k])) << k;
+      }
+    }
+    for (double& value : inputs.h0) value *= 1e37;
+    const RnnValues large = Compute(c, inputs);
+    const RnnValues steps = Compute(c, inputs, LayerAlgorithm::kSteps);
+    ExpectNear(kRnnOutputs, large, steps, 8 * Epsilon(dtype));
+  }
+}
+
+// A failure of any call is an error, or the steps run one by one; the next call is right.
+TEST(PersistentSteps, EveryCallMayFail) {
+  const RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, 3, 12);
+  const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+  const RnnValues want = Compute(c, inputs);
+  bool failed = true;
+  int errors = 0, steps = 0;
+  for (int64_t n = 0; failed; ++n) {
+    FakeCuda cuda;
+    ProductParts parts(&cuda);
+    cuda.FailAt(n);
+    const Computed got = Compute(&cuda, &parts, c, inputs);
+    failed = cuda.failed();
+    if (!failed) continue;
+    const bool loads = got.status.ok();
+    (loads ? steps : errors)++;
+    if (loads) ExpectNear(kRnnOutputs, got.values, want, 8 * Epsilon(Dtype::kFloat32));
+    const Computed again = Compute(&cuda, &parts, c, inputs);
+    ASSERT_TRUE(again.status.ok()) << again.status.message();
+    ExpectNear(kRnnOutputs, again.values, want, 8 * Epsilon(Dtype::kFloat32));
+    ExpectNear(kRnnGradients, again.values, want, 32 * Epsilon(Dtype::kFloat32));
+  }
+  // Loading either module has three calls.
+  EXPECT_EQ(steps, 6);
+  EXPECT_GT(errors, 30);
+}
+
+TEST(PersistentSteps, TheEnvironmentVariable) {
+  LayerAlgorithm algorithm;
+  ASSERT_TRUE(ParseLayerAlgorithm(nullptr, &algorithm).ok());
+  EXPECT_EQ(algorithm, LayerAlgorithm::kSteps);
+  ASSERT_TRUE(ParseLayerAlgorithm("persistent", &algorithm).ok());
+  EXPECT_EQ(algorithm, LayerAlgorithm::kPersistent);
+  const Status status = ParseLayerAlgorithm("fast", &algorithm);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "TF_RNN_OPS_GPU_ALGO must be one of steps, persistent, but it is 'fast'.");
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace rnn_ops
