@@ -285,9 +285,36 @@ TEST(LayerGpu, PaddingHasNoEffect) {
   }
 }
 
+// KindsOfSteps and steps whose slope may be 0, which must not hide NaN.
+std::vector<RnnCase> KindsThatMayHideNan(Dtype dtype) {
+  std::vector<RnnCase> kinds = KindsOfSteps(dtype);
+  kinds.push_back(Case(dtype, RnnMode::kRelu, [](cpu::RnnProblem*) {}));
+  for (Activation activation : {Activation::kHardSigmoid, Activation::kLinear}) {
+    kinds.push_back(
+        Case(dtype, RnnMode::kVanilla, [&](cpu::RnnProblem* p) { p->activation = activation; }));
+  }
+  kinds.push_back(Case(dtype, RnnMode::kLstm, [](cpu::RnnProblem* p) { p->cell_clip = 1.2e-38f; }));
+  return kinds;
+}
+
+void ExpectNanInWeights(const RnnValues& values) {
+  for (const auto* gradient : {&values.dbias, &values.dkernel, &values.drecurrent_kernel,
+                               &values.dprojection, &values.dpeepholes, &values.dlayer_norm}) {
+    for (double value : *gradient) EXPECT_TRUE(std::isnan(value));
+  }
+}
+
+// The gradients of the initial states of row b.
+void ExpectNanInStates(const RnnValues& values, const RnnCase& c, int64_t b) {
+  const int64_t S = c.problem.hidden_size(), H = c.problem.num_units;
+  for (int64_t k = 0; k < S; ++k) EXPECT_TRUE(std::isnan(values.dh0[b * S + k])) << b;
+  if (values.dc0.empty()) return;
+  for (int64_t k = 0; k < H; ++k) EXPECT_TRUE(std::isnan(values.dc0[b * H + k])) << b;
+}
+
 // A length that only the device knows cannot raise an error, so its row is NaN. Other rows stay.
 TEST(LayerGpu, AnInvalidLengthGivesNanInItsRow) {
-  for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
+  for (const RnnCase& c : KindsThatMayHideNan(Dtype::kFloat32)) {
     SCOPED_TRACE(cpu::testing::Describe(c));
     const RnnValues inputs = cpu::testing::RandomInputs(c, 2);
     const RnnValues want = Compute(c, inputs).values;
@@ -313,26 +340,48 @@ TEST(LayerGpu, AnInvalidLengthGivesNanInItsRow) {
         EXPECT_TRUE(std::isnan(run.values.c_n[c.problem.num_units]));
       }
       ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
-      for (const auto* sum : {&run.values.dbias, &run.values.dkernel, &run.values.dpeepholes,
-                              &run.values.dlayer_norm}) {
-        for (double value : *sum) EXPECT_TRUE(std::isnan(value));
-      }
+      ExpectNanInWeights(run.values);
+      ExpectNanInStates(run.values, c, 1);
     }
   }
 }
 
-TEST(LayerGpu, AReserveSpaceOfAnotherCallGivesNan) {
-  for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
-    SCOPED_TRACE(cpu::testing::Describe(c));
+TEST(LayerGpu, AnInvalidLengthWithoutStepsGivesNan) {
+  for (RnnCase c : KindsOfSteps(Dtype::kFloat32)) {
+    c.problem.max_time = 0, c.lengths.assign(3, 0);
     FakeCuda cuda;
     ProductParts parts(&cuda);
     ExactAllocator memory;
     LayerRun run(c, cpu::testing::RandomInputs(c, 2), kSeed, true);
+    run.SetLengths({0, 1, 0});
     ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
-    run.SpoilReserve();
+    EXPECT_TRUE(std::isnan(run.values.h_n[c.problem.hidden_size()]));
     ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
-    for (double value : run.values.dkernel) EXPECT_TRUE(std::isnan(value));
-    EXPECT_TRUE(std::isnan(run.values.dx[0]));
+    ExpectNanInStates(run.values, c, 1);
+    EXPECT_EQ(run.values.dh0[0], run.values.dh_n[0]);
+  }
+}
+
+// Whatever else it contains.
+TEST(LayerGpu, AReserveSpaceOfAnotherCallGivesNan) {
+  for (int64_t steps : {5, 1}) {
+    for (RnnCase c : KindsThatMayHideNan(Dtype::kFloat32)) {
+      c.problem.max_time = steps;
+      c.lengths = {static_cast<int32_t>(steps), 0, 1};
+      SCOPED_TRACE(cpu::testing::Describe(c));
+      FakeCuda cuda;
+      ProductParts parts(&cuda);
+      ExactAllocator memory;
+      LayerRun run(c, cpu::testing::RandomInputs(c, 2), kSeed, true);
+      ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+      run.SpoilReserve();
+      ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
+      ExpectNanInWeights(run.values);
+      for (int64_t b : {0, 2}) ExpectNanInStates(run.values, c, b);
+      EXPECT_TRUE(std::isnan(run.values.dx[0]));
+      // A row without steps needs no reserve space.
+      EXPECT_EQ(run.values.dh0[c.problem.hidden_size()], run.values.dh_n[c.problem.hidden_size()]);
+    }
   }
 }
 
