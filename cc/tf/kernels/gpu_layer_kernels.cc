@@ -11,6 +11,7 @@
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/op_util.h"
+#include "cc/tf/reserve_maker.h"
 #include "tensorflow/core/framework/kernel_def_builder.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -82,9 +83,12 @@ class LayerBackpropGpuKernel : public LayerGpuKernel {
   absl::Status Run(const OpCall& call, const gpu::LayerProblem& problem,
                    const GpuPlace& place) const override {
     const Tensor& reserve = call.input(Arg::reserve_space);
+    const PartialShape shape = FromTf(reserve.shape());
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveMaker(
+        {problem, problem.dtype, problem.has_layer_norm}, DeviceKind::kGpu, shape)));
     const int64_t elements =
         ReserveElements(gpu::LayerReserveBytes(problem), SizeOf(problem.dtype));
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(FromTf(reserve.shape()), elements)));
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(shape, elements)));
     gpu::LayerBackwardArgs args = {};
     args.problem = problem;
     gpu::SetLayerBackward(call.tensors, &args);
