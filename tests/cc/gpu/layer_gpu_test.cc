@@ -494,24 +494,37 @@ TEST(LayerGpu, EveryCallMayFail) {
   }
 }
 
+// Each allocation of both passes in turn.
 TEST(LayerGpu, OutOfMemoryIsResourceExhausted) {
   for (const RnnCase& c : KindsOfSteps(Dtype::kBFloat16)) {
+    SCOPED_TRACE(cpu::testing::Describe(c));
     const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    const RnnValues want = Compute(c, inputs).values;
+    FakeCuda cuda;
+    ProductParts parts(&cuda);
+    ExactAllocator forward;
+    ASSERT_TRUE(
+        LayerRun(c, inputs, kSeed, true).Forward(parts.libraries, &forward, cuda.stream()).ok());
     for (int64_t n = 0;; ++n) {
-      FakeCuda cuda;
-      ProductParts parts(&cuda);
       ExactAllocator memory(n);
       LayerRun run(c, inputs, kSeed, true);
       const Status status = RunBoth(parts, &cuda, &run, &memory);
       EXPECT_TRUE(cuda.pushed().empty());
       if (memory.count() <= n) {
         EXPECT_TRUE(status.ok());
-        EXPECT_GT(n, 5);
+        EXPECT_GT(n, forward.count() + 3);  // the gradient allocates too
         break;
       }
       EXPECT_EQ(status.code(), Code::kResourceExhausted);
       EXPECT_THAT(status.message(), HasSubstr("There is no GPU memory for "));
+      // The next call of the same executor is correct.
+      ExactAllocator enough;
+      LayerRun again(c, inputs, kSeed, true);
+      ASSERT_TRUE(RunBoth(parts, &cuda, &again, &enough).ok());
+      ExpectSame(kRnnOutputs, again.values, want);
+      ExpectSame(kRnnGradients, again.values, want);
     }
+    EXPECT_EQ(cuda.live_handles(), 1);
   }
 }
 
