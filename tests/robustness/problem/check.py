@@ -46,15 +46,19 @@ def _operand_eps(dtype):
     return rounding.eps("float64" if dtype == "float64" else "float32")
 
 
-def _decided(problem, steps):
+def _decided(operand_eps, steps):
     """steps: the valid rows of each, and how near each element came to such a jump."""
-    limit = _NEAR_EPS * _operand_eps(problem.type)
+    limit = _NEAR_EPS * operand_eps
     return not any(np.any(near[valid[:, 0]] < limit) for valid, near in steps)
 
 
-def reference(problem, case, got):
-    """The Expected of a problem. A 16-bit gradient op is given rounded outputs: those of `got`."""
+def reference(problem, case, got, operands=None):
+    """The Expected of a problem. A 16-bit gradient op is given rounded outputs: those of `got`.
+
+    `operands`: the type of what products multiply; by default that of the CPU for the problem's type.
+    """
     given = got if "16" in problem.type else {}
+    eps = _operand_eps(problem.type) if operands is None else rounding.eps(operands)
     if problem.type == INT8:
         arrays, slack = case.reference(got["output"])
         return Expected(arrays, slack=slack)
@@ -67,7 +71,7 @@ def reference(problem, case, got):
         return Expected(tf_ops.block_reference_arrays(outputs, grads))
     if problem.op == LAYER:
         arrays, tape = case.reference_with_tape(output=given.get("output"))
-        return Expected(arrays, _decided(problem, [(v, cache[-1]) for v, _, cache in tape]))
+        return Expected(arrays, _decided(eps, [(v, cache[-1]) for v, _, cache in tape]))
     key = dropout.key(problem.seed, 0, 0)
     masks = dropout.masks(case.spec, problem.dropout, problem.T, problem.B, key)
     forward, backward = case.reference(masks, output=given.get("output"))
