@@ -98,6 +98,26 @@ class LayerBackpropGpuKernel : public LayerGpuKernel {
   }
 };
 
+// Packs nothing, after the checks of the op.
+template <const OpSpec& op>
+class PackLayerGpuKernel : public PackNothingKernel {
+ public:
+  explicit PackLayerGpuKernel(OpKernelConstruction* context) : PackNothingKernel(context) {
+    OP_REQUIRES_OK(context, ReadRnnAttrs(context, op.attrs, &attrs_));
+  }
+
+ protected:
+  void DoCompute(OpKernelContext* context) final {
+    OpCall call(op, attrs_, context, &last_plan_);
+    OP_REQUIRES_OK(context, call.TakeInputs());
+    PackNothingKernel::DoCompute(context);
+  }
+
+ private:
+  RnnAttrs attrs_;
+  LastPlan last_plan_;
+};
+
 template <typename Kernel>
 OpKernel* Create(OpKernelConstruction* context) {
   return new Kernel(context);
@@ -122,9 +142,9 @@ bool RegisterIfSwitchedOn() {
   Register(KernelDefBuilder("TfRnnOps>LayerRNNBackprop"),
            &Create<KernelOf<LayerBackpropGpuKernel, kLayerRnnBackprop>>);
   Register(std::move(KernelDefBuilder("TfRnnOps>PackLayerRNN").HostMemory("packed")),
-           &Create<PackNothingKernel>);
+           &Create<PackLayerGpuKernel<kPackLayerRnn>>);
   Register(std::move(KernelDefBuilder("TfRnnOps>PackQuantizedLayerRNN").HostMemory("packed")),
-           &Create<PackNothingKernel>);
+           &Create<PackLayerGpuKernel<kPackQuantizedLayerRnn>>);
   return true;
 }
 
