@@ -17,7 +17,9 @@ UNSEEN = re.compile(r"reserve_space [^\[]")
 def _valid_calls(rng):
     """Made on the device, whose reserve space is its own."""
     spec = RnnSpec("lstm", 2, 6, 4, "bidirectional", num_proj=3)
-    yield from calls.rnn_calls(devices.ops, spec, 5, 3, rng, True)
+    found = calls.rnn_calls(devices.ops, spec, 5, 3, rng, True)
+    yield from found
+    yield packed_calls.packing_of_rnn(spec, found[0])
     yield from calls.rnn_calls(devices.ops, RnnSpec("gru", 2, 6, 6), 5, 3, rng, False)
     yield from calls.params_calls(spec, rng)
     yield from calls.block_calls(devices.ops, (5, 3, 4, 6), rng)
