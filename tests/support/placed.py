@@ -11,7 +11,7 @@ from support import devices
 OURS = "TfRnnOps>"
 
 
-def _nodes(definition):
+def nodes(definition):
     """All nodes of a graph, those of loops included."""
     yield from definition.node
     for function in definition.library.function:
@@ -31,7 +31,7 @@ class Graph:
         self._definition = self._concrete.graph.as_graph_def()
         self._arguments = tf.nest.flatten(arguments)
         self.types = []
-        for node in _nodes(self._definition):
+        for node in nodes(self._definition):
             ours = node.op.startswith(OURS)
             node.device = f"/device:{devices.NAME}" if ours else "/device:CPU:0"
             self.types.append(node.op)
