@@ -166,8 +166,8 @@ struct Place {
   int device = 0;  // the ordinal of the GPU; -1 if XLA does not say it
 };
 
-// What a node says about its reserve space. Apart from attributes and sizes, only layer_norm
-// affects the size.
+// Gets the properties of a node that determine the size of its reserve space. Apart from attributes
+// and sizes, only layer_norm affects the size.
 absl::Status ReserveCall(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
                          LayerReserveCall* call) {
   const OpSpec& op = SpecOf(node.op());

@@ -362,7 +362,7 @@ TEST(LayerGpu, AnInvalidLengthWithoutStepsGivesNan) {
   }
 }
 
-// Whatever else it contains.
+// Clipping and activations with slopes of 0 do not hide NaN.
 TEST(LayerGpu, AReserveSpaceOfAnotherCallGivesNan) {
   for (int64_t steps : {5, 1}) {
     for (RnnCase c : KindsThatMayHideNan(Dtype::kFloat32)) {
@@ -430,12 +430,15 @@ TEST(LayerGpu, TheCallsOfAStep) {
   }
 }
 
-// More rows than a grid has, and than one thread sums.
+// More rows of a batch than a grid has, and more rows of all steps than one thread sums.
 TEST(LayerGpu, ManyRows) {
-  RnnCase c = cpu::testing::MakeCase(Dtype::kFloat64, 3, 2, 40000, 1, 1);
-  cpu::testing::UseKerasWeights(true, true, &c);
-  c.problem.time_major = false;
-  Check(Keyed(c), 1);
+  for (bool norm : {false, true}) {
+    RnnCase c = cpu::testing::MakeCase(Dtype::kFloat64, norm ? 2 : 3, 2, 66000, 1, 1);
+    cpu::testing::UseKerasWeights(!norm, !norm, &c);
+    c.problem.has_layer_norm = norm, c.problem.layer_norm_epsilon = 1;
+    c.problem.time_major = norm;
+    Check(Keyed(c), 1);
+  }
 }
 
 // A thread of a row has more than one unit.

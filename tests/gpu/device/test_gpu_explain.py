@@ -55,7 +55,7 @@ OPTIONS = (
     {"go_backwards": True},
     {"dtype": "mixed_bfloat16"},
 )
-# What packs weights is no step.
+# The ops that compute steps.
 STEPS = (
     "LayerRNN",
     "LayerRNNPacked",

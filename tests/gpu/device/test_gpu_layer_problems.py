@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 MASKS = ("none", "input", "recurrent", "both")
 SIZES = {"T": 5, "B": 4, "I": 6, "H": 9, "lengths": "5,0,3,1"}
-# What single cells have besides masks and types.
+# The further options of single cells.
 OPTIONS = (
     {"cell": "lstm", "P": 4},
     {"cell": "lstm", "P": 9},

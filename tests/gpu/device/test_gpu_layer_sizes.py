@@ -1,4 +1,4 @@
-"""LayerRNN compiled by XLA for a GPU with a batch or a time dimension that is known at run time.
+"""LayerRNN compiled by XLA for a GPU with a dynamic batch or time dimension.
 
 A mock GPU cannot run XLA's own kernels, which such a computation has. So the computation for the GPU is
 compared with the one for the CPU, which tests/transforms runs: they differ in the size of reserve_space and
