@@ -46,9 +46,10 @@ def _operand_eps(dtype):
     return rounding.eps("float64" if dtype == "float64" else "float32")
 
 
-def _decided(operand_eps, steps):
+def _decided(problem, steps, operands=None):
     """steps: the valid rows of each, and how near each element came to such a jump."""
-    limit = _NEAR_EPS * operand_eps
+    eps = _operand_eps(problem.type) if operands is None else rounding.eps(operands)
+    limit = _NEAR_EPS * eps
     return not any(np.any(near[valid[:, 0]] < limit) for valid, near in steps)
 
 
@@ -58,7 +59,6 @@ def reference(problem, case, got, operands=None):
     `operands`: the type of what products multiply; by default that of the CPU for the problem's type.
     """
     given = got if "16" in problem.type else {}
-    eps = _operand_eps(problem.type) if operands is None else rounding.eps(operands)
     if problem.type == INT8:
         arrays, slack = case.reference(got["output"])
         return Expected(arrays, slack=slack)
@@ -71,13 +71,17 @@ def reference(problem, case, got, operands=None):
         return Expected(tf_ops.block_reference_arrays(outputs, grads))
     if problem.op == LAYER:
         arrays, tape = case.reference_with_tape(output=given.get("output"))
-        return Expected(arrays, _decided(eps, [(v, cache[-1]) for v, _, cache in tape]))
+        return Expected(
+            arrays, _decided(problem, [(v, cache[-1]) for v, _, cache in tape], operands)
+        )
     key = dropout.key(problem.seed, 0, 0)
     masks = dropout.masks(case.spec, problem.dropout, problem.T, problem.B, key)
     forward, backward = case.reference(masks, output=given.get("output"))
     steps = [step for _, tape in forward.tape for step in tape]
     arrays = tf_ops.rnn_reference_arrays(case, forward, backward)
-    return Expected(arrays, _decided(problem, [(v, cache[-1]) for _, v, _, cache in steps]))
+    return Expected(
+        arrays, _decided(problem, [(v, cache[-1]) for _, v, _, cache in steps], operands)
+    )
 
 
 def limit(problem, name):
