@@ -106,7 +106,6 @@ using rnn_ops::gpu::fake::threadIdx;
 #define elementwise elementwise_block
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "cc/gpu/elementwise/cells/lstm_layer_norm.h"
 #pragma GCC diagnostic pop
