@@ -179,6 +179,8 @@ RNN_OPS_DEVICE void BackCell(const LayerBackStep& p) {
         continue;
       }
       CellArgs<A> args = CellArgsOf<A>(call, u);
+      // The gradient of a clipped c is 0, which would hide NaN.
+      if (args.cell_clip > A(0) && !HasGradient(call, b)) args.cell_clip = A(0);
       if (C::kCarriesH) args.h_prev = GetElement<A>(call.element, p.h_prev, at);
       if (C::kHasC) args.c_prev = static_cast<const A*>(p.c_prev)[at];
       A saved[C::kSaved];
@@ -267,9 +269,8 @@ RNN_OPS_DEVICE void BackProjection(const LayerBackStep& p) {
       if (running) {
         dh = GradientOfH<A>(p, b, k);
         const A h = GetElement<A>(call.element, p.y, at);
-        // A gradient of NaN says that the reserve space is of another call.
         const bool clipped = limit > A(0) && (h >= limit || h <= -limit);
-        if (clipped && OwnsReserve(call)) dh = 0;
+        if (clipped && HasGradient(call, b)) dh = 0;
       }
       PutElement(call.element, dh, p.dprojected, at);
     }
@@ -281,18 +282,18 @@ RNN_OPS_DEVICE void EndLayer(const LayerEnd& p) {
   const LayerBackStep& step = p.step;
   const LayerCall& call = step.call;
   RNN_OPS_FOR_ROWS(b, call.batch) {
-    const bool empty = StepsOf(call, b) == 0;
+    const bool empty = StepsOf(call, b) == 0, valid = IsLengthValid(call.lengths, call.max_time, b);
     RNN_OPS_FOR_COLUMNS(k, call.hidden > call.units ? call.hidden : call.units) {
       if (k < call.hidden) {
         const Int64 at = b * call.hidden + k;
         const A dh = empty ? GetElement<A>(call.element, step.dh_n, at) : CarriedH<A>(step, b, k);
-        PutElement(call.element, dh, p.dh0, at);
+        PutElement(call.element, valid ? dh : NotANumber<A>(), p.dh0, at);
       }
       if (p.dc0 && k < call.units) {
         const Int64 at = b * call.units + k;
         const A dc =
             empty ? GetElement<A>(call.element, step.dc_n, at) : static_cast<const A*>(step.dc)[at];
-        PutElement(call.element, dc, p.dc0, at);
+        PutElement(call.element, valid ? dc : NotANumber<A>(), p.dc0, at);
       }
     }
   }

@@ -68,9 +68,10 @@ RNN_OPS_DEVICE bool IsRunning(const RowSteps& p, Int64 row) {
   return p.first_step + row / p.batch < StepsOf(p.lengths, p.max_time, row % p.batch);
 }
 
-// Whether the reserve space belongs to this call.
-RNN_OPS_DEVICE bool OwnsReserve(const LayerCall& call) {
-  return call.header[0] == call.fingerprint;
+// Whether the gradient of row b has a value: the reserve space belongs to this call, and the length
+// is valid. All gradients of other rows are NaN.
+RNN_OPS_DEVICE bool HasGradient(const LayerCall& call, Int64 b) {
+  return call.header[0] == call.fingerprint && IsLengthValid(call.lengths, call.max_time, b);
 }
 
 template <typename A>
@@ -154,7 +155,7 @@ RNN_OPS_DEVICE A GradientOfH(const LayerBackStep& p, Int64 b, Int64 k) {
   const Int64 at = b * p.call.hidden + k;
   const A dy = GetElement<A>(p.call.element, p.dy, at);
   if (p.t < StepsOf(p.call, b) - 1) return CarriedH<A>(p, b, k) + dy;
-  if (!OwnsReserve(p.call)) return NotANumber<A>();
+  if (!HasGradient(p.call, b)) return NotANumber<A>();
   return GetElement<A>(p.call.element, p.dh_n, at) + dy;
 }
 
@@ -162,7 +163,7 @@ template <typename A>
 RNN_OPS_DEVICE A GradientOfC(const LayerBackStep& p, Int64 b, Int64 u) {
   const Int64 at = b * p.call.units + u;
   if (p.t < StepsOf(p.call, b) - 1) return static_cast<const A*>(p.dc)[at];
-  if (!OwnsReserve(p.call)) return NotANumber<A>();
+  if (!HasGradient(p.call, b)) return NotANumber<A>();
   return GetElement<A>(p.call.element, p.dc_n, at);
 }
 

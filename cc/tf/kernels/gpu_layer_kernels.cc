@@ -11,6 +11,7 @@
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/op_util.h"
+#include "cc/tf/reserve_maker.h"
 #include "tensorflow/core/framework/kernel_def_builder.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -82,9 +83,12 @@ class LayerBackpropGpuKernel : public LayerGpuKernel {
   absl::Status Run(const OpCall& call, const gpu::LayerProblem& problem,
                    const GpuPlace& place) const override {
     const Tensor& reserve = call.input(Arg::reserve_space);
+    const PartialShape shape = FromTf(reserve.shape());
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveMaker(
+        {problem, problem.dtype, problem.has_layer_norm}, DeviceKind::kGpu, shape)));
     const int64_t elements =
         ReserveElements(gpu::LayerReserveBytes(problem), SizeOf(problem.dtype));
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(FromTf(reserve.shape()), elements)));
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(shape, elements)));
     gpu::LayerBackwardArgs args = {};
     args.problem = problem;
     gpu::SetLayerBackward(call.tensors, &args);
@@ -92,6 +96,26 @@ class LayerBackpropGpuKernel : public LayerGpuKernel {
     TempAllocator scratch(call.context);
     return ToTf(gpu::LayerBackward(args, &scratch, place.stream));
   }
+};
+
+// Packs nothing, after the checks of the op.
+template <const OpSpec& op>
+class PackLayerGpuKernel : public PackNothingKernel {
+ public:
+  explicit PackLayerGpuKernel(OpKernelConstruction* context) : PackNothingKernel(context) {
+    OP_REQUIRES_OK(context, ReadRnnAttrs(context, op.attrs, &attrs_));
+  }
+
+ protected:
+  void DoCompute(OpKernelContext* context) final {
+    OpCall call(op, attrs_, context, &last_plan_);
+    OP_REQUIRES_OK(context, call.TakeInputs());
+    PackNothingKernel::DoCompute(context);
+  }
+
+ private:
+  RnnAttrs attrs_;
+  LastPlan last_plan_;
 };
 
 template <typename Kernel>
@@ -118,9 +142,9 @@ bool RegisterIfSwitchedOn() {
   Register(KernelDefBuilder("TfRnnOps>LayerRNNBackprop"),
            &Create<KernelOf<LayerBackpropGpuKernel, kLayerRnnBackprop>>);
   Register(std::move(KernelDefBuilder("TfRnnOps>PackLayerRNN").HostMemory("packed")),
-           &Create<PackNothingKernel>);
+           &Create<PackLayerGpuKernel<kPackLayerRnn>>);
   Register(std::move(KernelDefBuilder("TfRnnOps>PackQuantizedLayerRNN").HostMemory("packed")),
-           &Create<PackNothingKernel>);
+           &Create<PackLayerGpuKernel<kPackQuantizedLayerRnn>>);
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/kernels/rnn_kernels.h"
 #include "cc/tf/op_util.h"
+#include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {
@@ -156,9 +157,27 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
   }
 };
 
+// Packs nothing, after the checks of the op.
+class PackParamsGpuKernel : public PackNothingKernel {
+ public:
+  explicit PackParamsGpuKernel(tensorflow::OpKernelConstruction* context)
+      : PackNothingKernel(context) {
+    OP_REQUIRES_OK(context, ReadPackAttrs(context, &config_));
+  }
+
+ protected:
+  void DoCompute(tensorflow::OpKernelContext* context) final {
+    OP_REQUIRES_OK(context, CheckParamsShape(config_, FromTf(context->input(0).shape())));
+    PackNothingKernel::DoCompute(context);
+  }
+
+ private:
+  RnnConfig config_;
+};
+
 REGISTER_KERNEL_BUILDER(
     Name("TfRnnOps>PackCudnnRNNParams").Device(tensorflow::DEVICE_GPU).HostMemory("packed"),
-    PackNothingKernel);
+    PackParamsGpuKernel);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3Packed")
                             .Device(tensorflow::DEVICE_GPU)
                             .HostMemory("sequence_lengths")

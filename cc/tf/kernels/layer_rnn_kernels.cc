@@ -1,7 +1,12 @@
 // LayerRNN, its other forms and its gradient on the CPU: one layer with weights in Keras's layout.
+#include <cstdint>
+#include <numeric>
+
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_cpu.h"
+#include "cc/tf/op_util.h"
+#include "cc/tf/reserve_maker.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {
@@ -10,6 +15,21 @@ namespace {
 
 using ::tensorflow::DEVICE_CPU;
 
+class LayerBackpropCpuKernel : public RnnBackpropCpuKernel {
+ public:
+  using RnnBackpropCpuKernel::RnnBackpropCpuKernel;
+
+ protected:
+  absl::Status Run(const RnnCall& call) const override {
+    const int64_t rows = std::accumulate(call.lengths.begin(), call.lengths.end(), int64_t{0});
+    const LayerReserveCall made = {call.config(), call.dtype,
+                                   call.tensors.in(Arg::layer_norm) != nullptr, rows};
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(
+        CheckReserveMaker(made, DeviceKind::kCpu, FromTf(call.input(Arg::reserve_space).shape()))));
+    return RnnBackpropCpuKernel::Run(call);
+  }
+};
+
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNN").Device(DEVICE_CPU),
                         KernelOf<RnnForwardCpuKernel, kLayerRnn>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNPacked").Device(DEVICE_CPU),
@@ -17,7 +37,7 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNPacked").Device(DEVICE_CPU),
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>QuantizedLayerRNN").Device(DEVICE_CPU),
                         KernelOf<RnnForwardCpuKernel, kQuantizedLayerRnn>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNBackprop").Device(DEVICE_CPU),
-                        KernelOf<RnnBackpropCpuKernel, kLayerRnnBackprop>);
+                        KernelOf<LayerBackpropCpuKernel, kLayerRnnBackprop>);
 
 }  // namespace
 }  // namespace tf_kernels

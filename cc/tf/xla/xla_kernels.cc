@@ -24,14 +24,13 @@
 #include "cc/core/network/op_spec.h"
 #include "cc/core/network/param_layout.h"
 #include "cc/core/network/shapes.h"
-#include "cc/cpu/op_run.h"
 #include "cc/ffi/gpu_handlers.h"
 #include "cc/ffi/handlers.h"
-#include "cc/gpu/layer/layer_gpu.h"
 #include "cc/gpu/layer/switch.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
+#include "cc/tf/reserve_maker.h"
 #include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
@@ -167,32 +166,10 @@ struct Place {
   int device = 0;  // the ordinal of the GPU; -1 if XLA does not say it
 };
 
-absl::Status ReserveBytes(const OpSpec& op, const RnnConfig& config, Dtype dtype,
-                          bool has_layer_norm, const Place& place, int64_t* bytes) {
-  if (place.gpu && op.family == OpFamily::kLayerRnn) {
-    gpu::LayerProblem problem;
-    static_cast<RnnConfig&>(problem) = config;
-    problem.dtype = dtype;
-    problem.has_layer_norm = has_layer_norm;
-    *bytes = gpu::LayerReserveBytes(problem);
-    return absl::OkStatus();
-  }
-  if (place.gpu) {
-    gpu::RnnProblem problem;
-    static_cast<RnnConfig&>(problem) = config;
-    problem.dtype = dtype;
-    return tf_kernels::ToTf(gpu::RnnReserveBytes(problem, place.device, bytes));
-  }
-  cpu::RnnProblem problem = cpu::MakeRnnProblem(config, dtype);
-  problem.has_layer_norm = has_layer_norm;
-  *bytes = cpu::LongestReserveBytes(problem);
-  if (*bytes >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
-}
-
-// The length of the reserve space that a forward op returns in training, for any lengths.
-absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
-                         const Place& place, int64_t* elements) {
+// Gets the properties of a node that determine the size of its reserve space. Apart from attributes
+// and sizes, only layer_norm affects the size.
+absl::Status ReserveCall(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
+                         LayerReserveCall* call) {
   const OpSpec& op = SpecOf(node.op());
   RnnAttrs attrs;
   CallShapes shapes;
@@ -200,15 +177,49 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
   std::vector<PartialShape> inputs;
   for (int k = 0; k < c->num_inputs(); ++k) inputs.push_back(FromTf(c, c->input(k)));
   RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(InferShapes(op, attrs, inputs, &shapes)));
-  Dtype dtype;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(type, &dtype));
-  int64_t bytes = 0;
-  // Apart from attributes and sizes, only layer_norm affects the size of the reserve space.
+  call->config = shapes.config;
   const int norms = op.Input(Arg::layer_norm);
-  const bool has_layer_norm = norms != kAbsent && !IsAbsent(inputs[norms]);
-  RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(op, shapes.config, dtype, has_layer_norm, place, &bytes));
-  *elements = ReserveElements(bytes, SizeOf(dtype));
-  return absl::OkStatus();
+  call->has_layer_norm = norms != kAbsent && !IsAbsent(inputs[norms]);
+  return ToDtype(type, &call->dtype);
+}
+
+// The length of the reserve space that a forward op returns in training, for any lengths.
+absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
+                         const Place& place, int64_t* elements) {
+  LayerReserveCall call;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReserveCall(node, c, type, &call));
+  if (place.gpu && SpecOf(node.op()).family != OpFamily::kLayerRnn) {
+    gpu::RnnProblem problem;
+    static_cast<RnnConfig&>(problem) = call.config;
+    problem.dtype = call.dtype;
+    int64_t bytes = 0;
+    RNN_OPS_TF_RETURN_IF_ERROR(
+        tf_kernels::ToTf(gpu::RnnReserveBytes(problem, place.device, &bytes)));
+    *elements = ReserveElements(bytes, SizeOf(call.dtype));
+    return absl::OkStatus();
+  }
+  // On a CPU the reserve space of a stack has the size of the same function.
+  *elements = LayerReserveElements(call, place.gpu ? DeviceKind::kGpu : DeviceKind::kCpu);
+  if (*elements >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
+}
+
+// Rejects the reserve space of another kind of device. WHY not if its size is dynamic: the branches
+// of a condition have reserve spaces of different sizes, and the handler checks the size.
+absl::Status CheckMaker(const NodeDef& node, const std::vector<Operand>& operands, bool on_gpu) {
+  const OpSpec& op = SpecOf(node.op());
+  if (&op != &kLayerRnnBackprop) return absl::OkStatus();
+  const xla::Shape& shape = operands[op.Input(Arg::reserve_space)].shape;
+  if (!shape.is_static()) return absl::OkStatus();
+  Inferred inferred;
+  RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
+  tensorflow::DataType type;
+  RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "T", &type));
+  LayerReserveCall call;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReserveCall(node, inferred.context(), type, &call));
+  return tf_kernels::ToTf(
+      CheckReserveMaker(call, on_gpu ? DeviceKind::kGpu : DeviceKind::kCpu,
+                        PartialShape::Of({shape.dimensions().begin(), shape.dimensions().end()})));
 }
 
 // ---- Dimensions that XLA knows only when it runs ----
@@ -521,6 +532,7 @@ class CustomCallKernel : public CheckedXlaKernel {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    OP_REQUIRES_OK(context, CheckMaker(def(), operands, on_gpu_));
     OP_REQUIRES_OK(context, Lower(def(), context, on_gpu_, std::move(operands), &results));
     for (size_t k = 0; k < results.size(); ++k) {
       context->SetOutput(static_cast<int>(k), results[k]);

@@ -303,9 +303,36 @@ TEST_P(LayerGpuBy, PaddingHasNoEffect) {
   }
 }
 
+// KindsOfSteps and steps whose slope may be 0, which must not hide NaN.
+std::vector<RnnCase> KindsThatMayHideNan(Dtype dtype) {
+  std::vector<RnnCase> kinds = KindsOfSteps(dtype);
+  kinds.push_back(Case(dtype, RnnMode::kRelu, [](cpu::RnnProblem*) {}));
+  for (Activation activation : {Activation::kHardSigmoid, Activation::kLinear}) {
+    kinds.push_back(
+        Case(dtype, RnnMode::kVanilla, [&](cpu::RnnProblem* p) { p->activation = activation; }));
+  }
+  kinds.push_back(Case(dtype, RnnMode::kLstm, [](cpu::RnnProblem* p) { p->cell_clip = 1.2e-38f; }));
+  return kinds;
+}
+
+void ExpectNanInWeights(const RnnValues& values) {
+  for (const auto* gradient : {&values.dbias, &values.dkernel, &values.drecurrent_kernel,
+                               &values.dprojection, &values.dpeepholes, &values.dlayer_norm}) {
+    for (double value : *gradient) EXPECT_TRUE(std::isnan(value));
+  }
+}
+
+// The gradients of the initial states of row b.
+void ExpectNanInStates(const RnnValues& values, const RnnCase& c, int64_t b) {
+  const int64_t S = c.problem.hidden_size(), H = c.problem.num_units;
+  for (int64_t k = 0; k < S; ++k) EXPECT_TRUE(std::isnan(values.dh0[b * S + k])) << b;
+  if (values.dc0.empty()) return;
+  for (int64_t k = 0; k < H; ++k) EXPECT_TRUE(std::isnan(values.dc0[b * H + k])) << b;
+}
+
 // A length that only the device knows cannot raise an error, so its row is NaN. Other rows stay.
 TEST_P(LayerGpuBy, AnInvalidLengthGivesNanInItsRow) {
-  for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
+  for (const RnnCase& c : KindsThatMayHideNan(Dtype::kFloat32)) {
     SCOPED_TRACE(cpu::testing::Describe(c));
     const RnnValues inputs = cpu::testing::RandomInputs(c, 2);
     const RnnValues want = Compute(c, inputs).values;
@@ -332,27 +359,50 @@ TEST_P(LayerGpuBy, AnInvalidLengthGivesNanInItsRow) {
         EXPECT_TRUE(std::isnan(run.values.c_n[c.problem.num_units]));
       }
       ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
-      for (const auto* sum : {&run.values.dbias, &run.values.dkernel, &run.values.dpeepholes,
-                              &run.values.dlayer_norm}) {
-        for (double value : *sum) EXPECT_TRUE(std::isnan(value));
-      }
+      ExpectNanInWeights(run.values);
+      ExpectNanInStates(run.values, c, 1);
     }
   }
 }
 
-TEST_P(LayerGpuBy, AReserveSpaceOfAnotherCallGivesNan) {
-  for (const RnnCase& c : KindsOfSteps(Dtype::kFloat32)) {
-    SCOPED_TRACE(cpu::testing::Describe(c));
+TEST_P(LayerGpuBy, AnInvalidLengthWithoutStepsGivesNan) {
+  for (RnnCase c : KindsOfSteps(Dtype::kFloat32)) {
+    c.problem.max_time = 0, c.lengths.assign(3, 0);
     FakeCuda cuda;
     ProductParts parts(&cuda);
     ExactAllocator memory;
     LayerRun run(c, cpu::testing::RandomInputs(c, 2), kSeed, true);
     run.algorithm = algorithm;
+    run.SetLengths({0, 1, 0});
     ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
-    run.SpoilReserve();
+    EXPECT_TRUE(std::isnan(run.values.h_n[c.problem.hidden_size()]));
     ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
-    for (double value : run.values.dkernel) EXPECT_TRUE(std::isnan(value));
-    EXPECT_TRUE(std::isnan(run.values.dx[0]));
+    ExpectNanInStates(run.values, c, 1);
+    EXPECT_EQ(run.values.dh0[0], run.values.dh_n[0]);
+  }
+}
+
+// Clipping and activations with slopes of 0 do not hide NaN.
+TEST_P(LayerGpuBy, AReserveSpaceOfAnotherCallGivesNan) {
+  for (int64_t steps : {5, 1}) {
+    for (RnnCase c : KindsThatMayHideNan(Dtype::kFloat32)) {
+      c.problem.max_time = steps;
+      c.lengths = {static_cast<int32_t>(steps), 0, 1};
+      SCOPED_TRACE(cpu::testing::Describe(c));
+      FakeCuda cuda;
+      ProductParts parts(&cuda);
+      ExactAllocator memory;
+      LayerRun run(c, cpu::testing::RandomInputs(c, 2), kSeed, true);
+      run.algorithm = algorithm;
+      ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+      run.SpoilReserve();
+      ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
+      ExpectNanInWeights(run.values);
+      for (int64_t b : {0, 2}) ExpectNanInStates(run.values, c, b);
+      EXPECT_TRUE(std::isnan(run.values.dx[0]));
+      // A row without steps needs no reserve space.
+      EXPECT_EQ(run.values.dh0[c.problem.hidden_size()], run.values.dh_n[c.problem.hidden_size()]);
+    }
   }
 }
 
@@ -401,12 +451,15 @@ TEST(LayerGpu, TheCallsOfAStep) {
   }
 }
 
-// More rows than a grid has, and than one thread sums.
+// More rows of a batch than a grid has, and more rows of all steps than one thread sums.
 TEST(LayerGpu, ManyRows) {
-  RnnCase c = cpu::testing::MakeCase(Dtype::kFloat64, 3, 2, 40000, 1, 1);
-  cpu::testing::UseKerasWeights(true, true, &c);
-  c.problem.time_major = false;
-  Check(Keyed(c), 1);
+  for (bool norm : {false, true}) {
+    RnnCase c = cpu::testing::MakeCase(Dtype::kFloat64, norm ? 2 : 3, 2, 66000, 1, 1);
+    cpu::testing::UseKerasWeights(!norm, !norm, &c);
+    c.problem.has_layer_norm = norm, c.problem.layer_norm_epsilon = 1;
+    c.problem.time_major = norm;
+    Check(Keyed(c), 1);
+  }
 }
 
 // A thread of a row has more than one unit.
@@ -467,12 +520,18 @@ TEST(LayerGpu, EveryCallMayFail) {
   }
 }
 
+// Each allocation of both passes in turn.
 TEST_P(LayerGpuBy, OutOfMemoryIsResourceExhausted) {
   for (const RnnCase& c : KindsOfSteps(Dtype::kBFloat16)) {
+    SCOPED_TRACE(cpu::testing::Describe(c));
     const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    const RnnValues want = Compute(c, inputs).values;
+    FakeCuda cuda;
+    ProductParts parts(&cuda);
+    ExactAllocator forward;
+    ASSERT_TRUE(
+        LayerRun(c, inputs, kSeed, true).Forward(parts.libraries, &forward, cuda.stream()).ok());
     for (int64_t n = 0;; ++n) {
-      FakeCuda cuda;
-      ProductParts parts(&cuda);
       ExactAllocator memory(n);
       LayerRun run(c, inputs, kSeed, true);
       run.algorithm = algorithm;
@@ -480,12 +539,20 @@ TEST_P(LayerGpuBy, OutOfMemoryIsResourceExhausted) {
       EXPECT_TRUE(cuda.pushed().empty());
       if (memory.count() <= n) {
         EXPECT_TRUE(status.ok());
-        EXPECT_GT(n, 5);
+        EXPECT_GT(n, forward.count() + 3);  // the gradient allocates too
         break;
       }
       EXPECT_EQ(status.code(), Code::kResourceExhausted);
       EXPECT_THAT(status.message(), HasSubstr("There is no GPU memory for "));
+      // The next call of the same executor is correct.
+      ExactAllocator enough;
+      LayerRun again(c, inputs, kSeed, true);
+      again.algorithm = algorithm;
+      ASSERT_TRUE(RunBoth(parts, &cuda, &again, &enough).ok());
+      ExpectSame(kRnnOutputs, again.values, want);
+      ExpectSame(kRnnGradients, again.values, want);
     }
+    EXPECT_EQ(cuda.live_handles(), 1);
   }
 }
 

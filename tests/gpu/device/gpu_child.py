@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import cases, tf_ops
+from support import cases, layer_cases, layer_ops, tf_ops
 from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
@@ -99,6 +99,39 @@ def no_memory():
     except tf.errors.OpError as raised:
         error = [type(raised).__name__, raised.message]
     return {"error": error, "bytes_after": len(_step(small, tensors, "/GPU:0"))}
+
+
+def layers_no_memory():
+    """A call of LayerRNN that is too large fails in either pass; the next call has the bytes of the first."""
+    (gpu,) = tf.config.list_physical_devices("GPU")[:1]
+    limit = tf.config.LogicalDeviceConfiguration(memory_limit=256)
+    tf.config.set_logical_device_configuration(gpu, [limit])
+    rng = np.random.default_rng(0)
+
+    def step(case, device):
+        with tf.device("/CPU:0"):
+            tensors, upstream = layer_ops.tensors(case), layer_ops.upstream(case)
+        with tf.device(device):
+            result = ops.LayerRNN(**tensors, **case.attrs())
+            names = ("output_backprop", "output_h_backprop", "output_c_backprop")
+            grads = ops.LayerRNNBackprop(
+                **tensors, **result._asdict(), **dict(zip(names, upstream)), **case.attrs()
+            )
+        return b"".join(value.numpy().tobytes() for value in (*result[:3], *grads))
+
+    small = layer_cases.layer_case("lstm", (5, 3, 4, 6), rng, "float32")
+    first = step(small, "/GPU:0")
+    errors = []
+    # The reserve space does not fit, or the gradients of the gates next to it do not fit.
+    for steps in (3000, 1000):
+        none = {"input_mask": False, "recurrent_mask": False, "lengths": None}
+        large = layer_cases.layer_case("lstm", (steps, 640, 1, 8), rng, "float32", **none)
+        try:
+            step(large, "/GPU:0")
+            errors.append(None)
+        except tf.errors.OpError as raised:
+            errors.append([type(raised).__name__, raised.message])
+    return {"errors": errors, "same": step(small, "/GPU:0") == first}
 
 
 def no_cudnn():
@@ -219,6 +252,7 @@ def main():
         "op_then_xla": lambda: in_and_out_of_xla(forward_compiled=False),
         "streams": streams,
         "no_memory": no_memory,
+        "layers_no_memory": layers_no_memory,
         "no_cudnn": no_cudnn,
         "growth": growth,
         "reserve": reserve,

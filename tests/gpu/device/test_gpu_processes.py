@@ -6,7 +6,7 @@ import pytest
 
 from gpu.device.conftest import PRETEND
 from support import subproc
-from tf_rnn_ops.native import xla
+from tf_rnn_ops.native import loader, xla
 
 
 def _child(what, **env):
@@ -27,6 +27,18 @@ def test_out_of_memory_is_an_error_and_no_more():
     kind, message = found["error"]
     assert kind == "ResourceExhaustedError", message
     assert found["bytes_after"] > 0
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(
+    not loader.gpu_layers(), reason="TF_RNN_OPS_GPU_LAYERS is not 1: LayerRNN has no GPU kernel"
+)
+def test_out_of_memory_in_a_layer():
+    found = _child("layers_no_memory")
+    (forward, text), (backward, gradient) = found["errors"]
+    assert forward == backward == "ResourceExhaustedError", (text, gradient)
+    assert "TfRnnOps>LayerRNN_" in text and "TfRnnOps>LayerRNNBackprop_" in gradient
+    assert found["same"]
 
 
 @pytest.mark.thorough

@@ -2,10 +2,12 @@
 // calls it.
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "cc/core/network/shapes.h"
 #include "cc/ffi/gpu_handlers.h"
+#include "cc/gpu/layer/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
 
 #define HANDLERS_API extern "C" __attribute__((visibility("default")))
@@ -14,8 +16,16 @@ namespace {
 
 using rnn_ops::Status;
 using rnn_ops::ffi::kGpuHandlers;
+using rnn_ops::ffi::kGpuLayerHandlers;
 
 thread_local std::string message;
+
+constexpr int kOthers = 6, kLayers = 3;
+static_assert(kOthers == std::size(kGpuHandlers) && kLayers == std::size(kGpuLayerHandlers));
+
+const rnn_ops::ffi::Handler& HandlerAt(int k) {
+  return k < kOthers ? kGpuHandlers[k] : kGpuLayerHandlers[k - kOthers];
+}
 
 // ---- Mocks of XLA's GPU functions ----
 //
@@ -68,11 +78,12 @@ XLA_FFI_Error* Pretend(XLA_FFI_CallFrame* frame) {
   api.XLA_FFI_DeviceMemory_Allocate = &Allocate;
   api.XLA_FFI_DeviceMemory_Free = &Free;
   pretended.api = &api;
-  return kGpuHandlers[k].handler(&pretended);
+  return HandlerAt(k).handler(&pretended);
 }
 
-XLA_FFI_Handler* const kPretended[] = {&Pretend<0>, &Pretend<1>, &Pretend<2>,
-                                       &Pretend<3>, &Pretend<4>, &Pretend<5>};
+XLA_FFI_Handler* const kPretended[kOthers + kLayers] = {&Pretend<0>, &Pretend<1>, &Pretend<2>,
+                                                        &Pretend<3>, &Pretend<4>, &Pretend<5>,
+                                                        &Pretend<6>, &Pretend<7>, &Pretend<8>};
 
 Status ReserveBytes(const char* rnn_mode, const char* input_mode, const char* direction,
                     const int64_t sizes[6], int32_t time_major, float dropout, int32_t dtype,
@@ -97,9 +108,9 @@ HANDLERS_API const char* handlers_message() { return message.c_str(); }
 
 // The handler of an op; null if there is none.
 HANDLERS_API XLA_FFI_Handler* handlers_find(const char* op, int32_t pretend) {
-  for (size_t k = 0; k < std::size(kGpuHandlers); ++k) {
-    if (std::strcmp(kGpuHandlers[k].op, op) != 0) continue;
-    return pretend != 0 ? kPretended[k] : kGpuHandlers[k].handler;
+  for (int k = 0; k < kOthers + kLayers; ++k) {
+    if (std::strcmp(HandlerAt(k).op, op) != 0) continue;
+    return pretend != 0 ? kPretended[k] : HandlerAt(k).handler;
   }
   return nullptr;
 }
@@ -111,6 +122,21 @@ HANDLERS_API int32_t handlers_reserve_bytes(const char* rnn_mode, const char* in
                                             int64_t* bytes) {
   const Status status =
       ReserveBytes(rnn_mode, input_mode, direction, sizes, time_major, dropout, dtype, bytes);
+  message = status.message();
+  return static_cast<int32_t>(status.code());
+}
+
+// The reserve space of LayerRNN. sizes: T, B, I, H, P. Returns the code of a Status.
+HANDLERS_API int32_t handlers_layer_reserve_bytes(const char* rnn_mode, const int64_t sizes[5],
+                                                  int32_t has_layer_norm, int32_t dtype,
+                                                  int64_t* bytes) {
+  rnn_ops::gpu::LayerProblem problem;
+  const Status status = rnn_ops::ParseRnnMode(rnn_mode, &problem.mode);
+  problem.max_time = sizes[0], problem.batch = sizes[1], problem.input_size = sizes[2];
+  problem.num_units = sizes[3], problem.num_proj = sizes[4];
+  problem.has_layer_norm = has_layer_norm != 0;
+  problem.dtype = static_cast<rnn_ops::Dtype>(dtype);
+  if (status.ok()) *bytes = rnn_ops::gpu::LayerReserveBytes(problem);
   message = status.message();
   return static_cast<int32_t>(status.code());
 }

@@ -13,6 +13,9 @@ OPS = (
     "StatelessCudnnRNNV3",
     "CudnnRNNV3Packed",
     "CudnnRNNBackpropV3",
+    "LayerRNN",
+    "LayerRNNPacked",
+    "LayerRNNBackprop",
 )
 DTYPES = {
     "float32": np.dtype(np.float32),
@@ -53,6 +56,24 @@ class Library:
             list(DTYPES).index(dtype.name),
             ctypes.byref(found),
         )
+        return self._elements(code, found, dtype)
+
+    def layer_reserve_size(self, case, dtype):
+        """The elements of reserve_space of LayerRNN in training, of a case of support/layer_cases.py."""
+        i, found = case.inputs, ctypes.c_int64()
+        gates = {"lstm": 4, "gru": 3, "gru_reset_before": 3}.get(case.rnn_mode, 1)
+        units = i.recurrent_kernel.shape[1] // gates
+        proj = 0 if i.projection is None else i.projection.shape[1]
+        code = self.functions.handlers_layer_reserve_bytes(
+            case.rnn_mode.encode(),
+            (ctypes.c_int64 * 5)(*i.x.shape, units, proj),
+            int(i.layer_norm is not None),
+            list(DTYPES).index(dtype.name),
+            ctypes.byref(found),
+        )
+        return self._elements(code, found, dtype)
+
+    def _elements(self, code, found, dtype):
         if code:
             raise RuntimeError(self.functions.handlers_message().decode())
         return found.value // dtype.itemsize

@@ -23,6 +23,7 @@ ROOT = HERE.parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import library as libraries  # noqa: E402
+from ffi_layers import layer_checks  # noqa: E402
 
 from support.reference import block_lstm, layout  # noqa: E402
 from support.reference import rnn as reference  # noqa: E402
@@ -48,6 +49,9 @@ def difference(actual, expected):
 
 class Checks:
     """The groups of checks; each check gives an error as a share of its bound."""
+
+    bounds = BOUNDS
+    difference = staticmethod(difference)
 
     def __init__(self, library, engine):
         self.library, self.engine = library, engine
@@ -486,6 +490,7 @@ def main():
     checks.group("dropout", checks.dropout())
     checks.group("stacks", checks.sweep(arguments.every))
     checks.group("block", checks.block_sweep(arguments.every))
+    checks.group("layers", layer_checks(checks, arguments.every))
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(1 if checks.failed else 0)
 

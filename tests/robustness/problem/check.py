@@ -46,14 +46,18 @@ def _operand_eps(dtype):
     return rounding.eps("float64" if dtype == "float64" else "float32")
 
 
-def _decided(problem, steps):
+def _decided(problem, steps, operands=None):
     """steps: the valid rows of each, and how near each element came to such a jump."""
-    limit = _NEAR_EPS * _operand_eps(problem.type)
+    eps = _operand_eps(problem.type) if operands is None else rounding.eps(operands)
+    limit = _NEAR_EPS * eps
     return not any(np.any(near[valid[:, 0]] < limit) for valid, near in steps)
 
 
-def reference(problem, case, got):
-    """The Expected of a problem. A 16-bit gradient op is given rounded outputs: those of `got`."""
+def reference(problem, case, got, operands=None):
+    """The Expected of a problem. A 16-bit gradient op is given rounded outputs: those of `got`.
+
+    `operands`: the type of what products multiply; by default that of the CPU for the problem's type.
+    """
     given = got if "16" in problem.type else {}
     if problem.type == INT8:
         arrays, slack = case.reference(got["output"])
@@ -67,13 +71,17 @@ def reference(problem, case, got):
         return Expected(tf_ops.block_reference_arrays(outputs, grads))
     if problem.op == LAYER:
         arrays, tape = case.reference_with_tape(output=given.get("output"))
-        return Expected(arrays, _decided(problem, [(v, cache[-1]) for v, _, cache in tape]))
+        return Expected(
+            arrays, _decided(problem, [(v, cache[-1]) for v, _, cache in tape], operands)
+        )
     key = dropout.key(problem.seed, 0, 0)
     masks = dropout.masks(case.spec, problem.dropout, problem.T, problem.B, key)
     forward, backward = case.reference(masks, output=given.get("output"))
     steps = [step for _, tape in forward.tape for step in tape]
     arrays = tf_ops.rnn_reference_arrays(case, forward, backward)
-    return Expected(arrays, _decided(problem, [(v, cache[-1]) for _, v, _, cache in steps]))
+    return Expected(
+        arrays, _decided(problem, [(v, cache[-1]) for _, v, _, cache in steps], operands)
+    )
 
 
 def limit(problem, name):

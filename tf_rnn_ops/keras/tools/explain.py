@@ -182,7 +182,7 @@ def _gpu_notes(layers, rows, compiled):
         ran = [
             name
             for (name, layer), row in zip(layers, rows)
-            if row.path == FUSED and not _is_stack(layer) and (compiled or _uses_layer_rnn(layer))
+            if row.path in (FUSED, KERAS_IN_TRAINING) and _uses_layer_rnn(layer, compiled)
         ]
         names = ", ".join(ran)
         return [f"LayerRNN runs {names} on the GPU, which is not tested yet."] if ran else []
@@ -194,11 +194,19 @@ def _gpu_notes(layers, rows, compiled):
     ]
 
 
-def _uses_layer_rnn(layer):
-    """Whether LayerRNN runs some calls of a layer in a graph."""
+def _uses_layer_rnn(layer, compiled):
+    """Whether LayerRNN runs some calls of a layer in a graph, which XLA compiles or not."""
+    if _is_stack(layer):
+        return False
     shape = (layer.get_build_config() or {}).get("input_shape") or (None, None)
+    every_call = compiled or shape[1] == 1
+    masks = eligibility.training_reason(layer) is None
     return any(
-        cells.op_name(cell) == "LayerRNN" or shape[1] == 1 or cells.needs_gate_masks(cell)
+        cells.op_name(cell) == "LayerRNN"
+        or (
+            cells.may_run_layer_rnn(cell)
+            and (every_call or (masks and cells.needs_gate_masks(cell)))
+        )
         for cell in eligibility.cells_of(layer)
     )
 

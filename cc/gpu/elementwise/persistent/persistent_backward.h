@@ -239,10 +239,12 @@ struct BackwardBlock {
     if (is_last) {
       of_h = GetElement<float>(Operand::kElement, p.step.dh_n, at);
       if (C::kHasC) of_c = GetElement<float>(Operand::kElement, p.step.dc_n, at);
-      if (!OwnsReserve(call)) of_h = of_c = NotANumber<float>();
+      if (!HasGradient(call, b)) of_h = of_c = NotANumber<float>();
     }
     of_h += dy[item];
-    const CellArgs<float> args = Unit::ArgsOf(call, Column(), h_prev[item], c_prev[item]);
+    CellArgs<float> args = Unit::ArgsOf(call, Column(), h_prev[item], c_prev[item]);
+    // The gradient of a clipped c is 0, which would hide NaN.
+    if (args.cell_clip > 0 && !HasGradient(call, b)) args.cell_clip = 0;
     CellGradients<float> d = {};
     const float kept_h = Unit::KeptFactor(call, 0, t, b, Column());
     float kept_dc = 0;
