@@ -8,3 +8,5 @@ embed() {
 }
 embed kernels kKernelsPtx
 embed layer_kernels kLayerKernelsPtx
+build_defs/embed_bytes.sh cc/gpu/elementwise/persistent/kernels.ptx.z cc/gpu/persistent_ptx.h \
+  rnn_ops::gpu::elementwise kPersistentArchive
