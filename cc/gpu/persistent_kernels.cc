@@ -106,8 +106,8 @@ PersistentKernels::~PersistentKernels() {
 Status PersistentKernels::CheckEarlierLaunches() {
   if (gave_up_ == nullptr) {
     void* memory = nullptr;
-    RNN_OPS_RETURN_IF_CUDA_ERROR(api_,
-                                 MemHostAlloc(&memory, sizeof(unsigned), RNN_OPS_MEMHOSTALLOC_PORTABLE));
+    RNN_OPS_RETURN_IF_CUDA_ERROR(
+        api_, MemHostAlloc(&memory, sizeof(unsigned), RNN_OPS_MEMHOSTALLOC_PORTABLE));
     gave_up_ = static_cast<unsigned*>(memory);
     *gave_up_ = 0;
   }

@@ -20,7 +20,7 @@ namespace gpu {
 
 enum class PersistentPass { kForward, kBackward };
 
-// What a kernel runs.
+// The properties of a call that choose its kernel.
 struct PersistentProblem {
   PersistentPass pass;
   RnnMode mode;

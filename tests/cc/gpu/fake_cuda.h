@@ -56,8 +56,8 @@ class FakeCuda {
   int multiprocessors = 132;
   bool launches_cooperatively = true;
   int largest_shared_bytes = 227 << 10;  // of a block; what an H100 has
-  int block_that_hangs = -1;     // of cooperative launches
-  uint64_t order_of_blocks = 1;  // a seed
+  int block_that_hangs = -1;             // of cooperative launches
+  uint64_t order_of_blocks = 1;          // a seed
   uint64_t context_id = 1;
   // If true, copies from host memory and host functions wait for RunStream().
   bool delays_host_work = false;

@@ -96,8 +96,8 @@ float Element(Factors factors, Word word, int half) {
   return FloatFromBits(static_cast<Word>(bits) << 16);
 }
 
-// d += a b for the k-th product of the lanes of a warp. The lanes hold the elements in the layout of
-// PTX's mma.sync.
+// d += a b for the k-th product of the lanes of a warp. The lanes hold the elements in the layout
+// of PTX's mma.sync.
 void MultiplyWarp(const Fiber* lanes, size_t k) {
   const Factors factors = lanes[0].products[k].factors;
   const int each = factors == Factors::kTf32 ? 1 : 2;  // elements of a word

@@ -1,6 +1,6 @@
-// Tests the persistent kernels of LayerRNN on fibers: each kernel of the list against the reference,
-// which kernel runs what, and what happens where none can run. layer_gpu_test.cc has their values
-// over all problems.
+// Tests the persistent kernels of LayerRNN on fibers: each kernel of the list against the
+// reference, which kernel runs what, and what happens where none can run. layer_gpu_test.cc has
+// their values over all problems.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -107,10 +107,14 @@ Dtype DtypeOf(const std::string& operand) {
 }
 
 std::vector<Row> Rows() {
-#define RNN_OPS_ROW(pass, cell, operand, width, tile, general)               \
-  {#pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general,           \
-   std::string(#pass) == "Forward", ModeOf(#cell), DtypeOf(#operand), width, \
-   tile, general},
+#define RNN_OPS_ROW(pass, cell, operand, width, tile, general)     \
+  {#pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general, \
+   std::string(#pass) == "Forward",                                \
+   ModeOf(#cell),                                                  \
+   DtypeOf(#operand),                                              \
+   width,                                                          \
+   tile,                                                           \
+   general},
   return {RNN_OPS_PERSISTENT_KERNELS(RNN_OPS_ROW)};
 #undef RNN_OPS_ROW
 }

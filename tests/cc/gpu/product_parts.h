@@ -13,9 +13,7 @@ namespace fake {
 struct ProductParts {
   // `max_spins`: of the persistent kernels.
   explicit ProductParts(FakeCuda* cuda, unsigned max_spins = 1u << 24)
-      : modules(&cuda->driver()),
-        persistent(&cuda->driver(), max_spins),
-        handles(&cuda->cublas()) {
+      : modules(&cuda->driver()), persistent(&cuda->driver(), max_spins), handles(&cuda->cublas()) {
     libraries.driver = &cuda->driver();
     libraries.modules = &modules;
     libraries.persistent = &persistent;

@@ -24,6 +24,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(autouse=True, params=["steps", "persistent"])
+def _algorithm(request, monkeypatch):
+    """The kernels read the variable in each call."""
+    monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", request.param)
+
+
 @pytest.fixture(autouse=True)
 def _everything_else_on_the_cpu():
     devices.require()

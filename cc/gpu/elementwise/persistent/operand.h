@@ -74,7 +74,7 @@ struct Tf32Operand : WideOperand {
   }
 };
 
-// x = high + low in TF32. Of infinity, the low part is NaN, and so is the product.
+// x = high + low in TF32. The low part of infinity is NaN, and so is the product.
 RNN_OPS_DEVICE void SplitTf32(Word x, Word* high, Word* low) {
   *high = RoundToTf32(FloatFromBits(x));
   *low = BitsOf(FloatFromBits(x) - FloatFromBits(*high));

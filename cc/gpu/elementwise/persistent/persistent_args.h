@@ -9,7 +9,7 @@ namespace rnn_ops {
 namespace gpu {
 namespace elementwise {
 
-// What the blocks of a launch share. Zeros before the launch.
+// Memory that the blocks of a launch share. It is zero before the launch.
 struct Exchange {
   unsigned* values;    // factors of the products, twice, for even and odd steps
   unsigned* counter;   // of blocks that have announced a step

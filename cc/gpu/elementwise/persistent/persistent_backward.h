@@ -73,7 +73,7 @@ struct BackwardBlock {
     }
   }
 
-  // What a step reads besides the product.
+  // The inputs of a step except the product.
   RNN_OPS_DEVICE void LoadStep(int item, int t) {
     const LayerBackStep& step = p.step;
     const Int64 row = (Int64)t * call.batch + BatchRow(item), at = row * H + Column();
@@ -144,8 +144,8 @@ struct BackwardBlock {
     }
   }
 
-  // The product with the gradients of step t. What comes next is loaded before the product of what
-  // is there.
+  // The product with the gradients of step t. Each load is issued before the product of the
+  // values before it.
   RNN_OPS_DEVICE void MultiplyAll(int t) const {
     const int groups = S::kHasGroups ? (p.rows + 15) / 16 : 1;
     Factors v, next;

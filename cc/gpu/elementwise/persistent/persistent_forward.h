@@ -163,7 +163,7 @@ struct ForwardBlock {
     }
   }
 
-  // The product of step t. What comes next is loaded before the product of what is there.
+  // The product of step t. Each load is issued before the product of the values before it.
   RNN_OPS_DEVICE void MultiplyAll(int t) const {
     const int groups = S::kHasGroups ? (p.rows + kN * 8 - 1) / (kN * 8) : 1;
     Factors v, next;

@@ -31,7 +31,7 @@ struct ForwardShape {
     kWords = kWidth / kPerWord,
     kPackets = kWords / kPacket / kWarpsOfCopy,  // of a warp
     kColumnTiles = kTile / 8,
-    // What is loaded at a time: with many weights in registers, less.
+    // Loads at a time: fewer if the weights fill the registers.
     kLoads = kTiles * kPackets >= 8 ? 8 : 16,
     kPacketsAtOnce = Smaller(kPackets, kLoads),
     kColumnsAtOnce = Smaller(kColumnTiles, kLoads / kPacketsAtOnce),

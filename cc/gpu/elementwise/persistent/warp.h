@@ -1,5 +1,5 @@
-// What a persistent kernel uses of its warp, its block and the grid. On the host, these functions
-// are those of tests/cc/gpu/fibers.h, where each thread of the grid is a fiber.
+// The functions of the warp, the block and the grid for persistent kernels. On the host they are
+// those of tests/cc/gpu/fibers.h, where each thread of the grid is a fiber.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_WARP_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_WARP_H_
 

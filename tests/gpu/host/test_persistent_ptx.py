@@ -1,0 +1,86 @@
+"""The archive of the persistent kernels is what the source gives, and ptxas takes every kernel."""
+
+import concurrent.futures
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.thorough
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+# Ampere, Hopper, Blackwell.
+ARCHITECTURES = ["80", "90", "120"]
+# Bytes of registers that ptxas may move to memory, where the weights fill almost all registers.
+LIMITS = {f"Forward_Lstm_{operand}_1024_64_true": 96 for operand in ("BFloat16", "Half")}
+LIMIT_OF_FLOAT32 = 128
+
+
+@pytest.fixture(scope="module")
+def generator(nvidia):
+    nvidia("nvrtc")
+    path = ROOT / "tools" / "generate_ptx.py"
+    spec = importlib.util.spec_from_file_location("generate_ptx", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def kernels(generator):
+    """{name: PTX} of the sources."""
+    return {
+        "_".join(row): generator.compile_persistent(row) for row in generator.persistent_kernels()
+    }
+
+
+def test_the_archive_is_up_to_date(generator, kernels):
+    wanted = [generator.with_relative_registers(text) for text in kernels.values()]
+    assert generator.texts_of(generator.ARCHIVE.read_bytes()) == wanted, "run tools/generate_ptx.py"
+
+
+def test_the_library_grows_by_less_than_3_mb(generator):
+    assert generator.ARCHIVE.stat().st_size < 3 << 20
+
+
+def test_each_module_has_its_kernel_for_old_drivers(kernels):
+    assert len(kernels) > 100
+    for name, text in kernels.items():
+        assert re.findall(r"\.visible \.entry (\w+)\(", text) == [name]
+        assert text.startswith(".version 7.0\n.target sm_80\n")
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_ptxas_accepts_each(architecture, kernels, nvidia, tmp_path):
+    (nvcc,) = nvidia("nvcc")
+
+    def spilled(item):
+        name, text = item
+        path = tmp_path / f"{name}.ptx"
+        path.write_text(text)
+        command = [
+            nvcc / "bin" / "ptxas",
+            "-v",
+            f"-arch=sm_{architecture}",
+            path,
+            "-o",
+            "/dev/null",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        (stores,) = re.findall(r"(\d+) bytes spill stores", done.stderr)
+        return name, int(stores)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = dict(pool.map(spilled, kernels.items()))
+    assert found.keys() == kernels.keys()
+    too_many = {
+        name: count
+        for name, count in found.items()
+        if count > (LIMIT_OF_FLOAT32 if "_Float32_" in name else LIMITS.get(name, 0))
+    }
+    assert not too_many
