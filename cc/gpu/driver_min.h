@@ -6,13 +6,17 @@
 #include <cstddef>
 
 // V(enumerator, value).
-#define RNN_OPS_CUDA_RESULTS(V)    \
-  V(CUDA_SUCCESS, 0)               \
-  V(CUDA_ERROR_INVALID_VALUE, 1)   \
-  V(CUDA_ERROR_OUT_OF_MEMORY, 2)   \
-  V(CUDA_ERROR_NOT_INITIALIZED, 3) \
-  V(CUDA_ERROR_INVALID_PTX, 218)   \
-  V(CUDA_ERROR_NOT_FOUND, 500)
+#define RNN_OPS_CUDA_RESULTS(V)              \
+  V(CUDA_SUCCESS, 0)                         \
+  V(CUDA_ERROR_INVALID_VALUE, 1)             \
+  V(CUDA_ERROR_OUT_OF_MEMORY, 2)             \
+  V(CUDA_ERROR_NOT_INITIALIZED, 3)           \
+  V(CUDA_ERROR_NO_BINARY_FOR_GPU, 209)       \
+  V(CUDA_ERROR_INVALID_PTX, 218)             \
+  V(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, 221)  \
+  V(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222) \
+  V(CUDA_ERROR_NOT_FOUND, 500)               \
+  V(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, 720)
 
 #define RNN_OPS_CUDA_DEVICE_ATTRIBUTES(V)             \
   V(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)     \
@@ -22,8 +26,9 @@
 
 #define RNN_OPS_CUDA_FUNCTION_ATTRIBUTES(V) V(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)
 
-// A macro of cuda.h: CU_MEMHOSTALLOC_PORTABLE.
+// Macros of cuda.h, there with CU instead of RNN_OPS.
 #define RNN_OPS_MEMHOSTALLOC_PORTABLE 0x01
+#define RNN_OPS_MEMHOSTALLOC_DEVICEMAP 0x02
 
 #ifndef CUDA_VERSION  // NVIDIA's header defines CUDA_VERSION and the types
 #define RNN_OPS_ENUMERATOR(name, value) name = value,

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "cc/core/network/dtype.h"
 #include "cc/core/network/rnn_types.h"
@@ -43,7 +44,7 @@ struct PersistentKernel {
   // Bytes of the memory that the blocks of a launch share: the counters, the values and the
   // partial sums. A launch begins with zeros there.
   int64_t CounterBytes(int64_t H) const;
-  int64_t SharedMemoryBytes(int64_t H) const;
+  int64_t ExchangeBytes(int64_t H) const;
 };
 
 // Null: no kernel runs it.
@@ -61,38 +62,42 @@ class PersistentKernels {
 
   // Whether the device of a context can run the kernel for H units: its compute capability, its
   // multiprocessors, and whether its driver loads the module. *reason says why not.
-  // Returns Internal if a block of an earlier launch waited in vain, once.
+  // Returns Internal, once, if a block of an earlier launch in this context waited in vain.
   Status Prepare(CUcontext context, const PersistentKernel& kernel, int64_t H, bool* can,
                  std::string* reason);
 
-  // Launches a kernel after Prepare(). `memory`: SharedMemoryBytes().
+  // Launches a kernel after Prepare(). `memory`: ExchangeBytes().
   template <typename Args>
   Status Launch(const LaunchPlace& place, const PersistentKernel& kernel, void* memory,
                 const Args& args) {
     Args copy = args;
-    copy.exchange = ExchangeIn(kernel, args.step.call.units, memory);
-    return LaunchRaw(place, kernel, args.step.call.units, memory, &copy);
+    return LaunchRaw(place, kernel, args.step.call.units, memory, &copy.exchange, &copy);
   }
 
  private:
   struct Loaded {
     CUmodule module = nullptr;
     CUfunction function = nullptr;
-    std::string failure;  // why it cannot be loaded
+    std::string failure;  // why it cannot be loaded or launched
+    bool is_lasting = false;
+    // After another failure, such as a lack of memory, the load is repeated: at the next call, then
+    // each time after twice as many calls.
+    int64_t calls_to_skip = 0, next_skip = 0;
   };
+  using Key = std::pair<uint64_t, const PersistentKernel*>;  // GetContextId() and the kernel
 
-  elementwise::Exchange ExchangeIn(const PersistentKernel& kernel, int64_t H, void* memory) const;
-  Status CheckEarlierLaunches();
-  Status Load(const PersistentKernel& kernel, Loaded* loaded);
+  // The word of a context that kernels write if they give up. Null, with *reason, without memory.
+  unsigned* GaveUp(uint64_t context, std::string* reason);
+  CUresult Load(const PersistentKernel& kernel, Loaded* loaded, std::string* failure);
+  void LoadUnlessItFailed(const PersistentKernel& kernel, Loaded* loaded);
   Status LaunchRaw(const LaunchPlace& place, const PersistentKernel& kernel, int64_t H,
-                   void* memory, void* args);
+                   void* memory, elementwise::Exchange* exchange, void* args);
 
   const DriverApi& api_;
   const unsigned max_spins_;
   std::mutex mutex_;
-  // The key: GetContextId() and the kernel.
-  std::map<std::pair<uint64_t, const PersistentKernel*>, Loaded> loaded_;
-  unsigned* gave_up_ = nullptr;  // host memory that kernels write
+  std::map<Key, Loaded> loaded_;
+  std::map<uint64_t, unsigned*> gave_up_;  // host memory of each context
 };
 
 }  // namespace gpu

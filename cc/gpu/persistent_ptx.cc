@@ -73,6 +73,10 @@ Status PersistentPtx(int number, std::string* ptx) {
   const ZlibApi* zlib = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetLibrary(&zlib));
   const uint32_t count = NumberAt(0);
+  if (static_cast<uint32_t>(number) >= count) {
+    return Internal("the archive has ", count, " persistent kernels, but ", number,
+                    " is asked for.");
+  }
   size_t at = 4 + size_t{8} * count;
   for (int k = 0; k < number; ++k) at += NumberAt(4 + size_t{8} * k);
   const uint32_t compressed = NumberAt(4 + size_t{8} * number);

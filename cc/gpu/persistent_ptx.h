@@ -10,8 +10,9 @@ namespace rnn_ops {
 namespace gpu {
 
 namespace elementwise {
-// The archive that tools/generate_ptx.py makes, see persistent_ptx.cc.
-extern const char kPersistentArchive[];
+// The archive that tools/generate_ptx.py makes, see persistent_ptx.cc. The libraries of ops share
+// it: it is in _tf_rnn_ops_baseline.so.
+__attribute__((visibility("default"))) extern const char kPersistentArchive[];
 }  // namespace elementwise
 
 // The PTX of the kernel with this number in persistent_list.h. Returns FailedPrecondition if zlib

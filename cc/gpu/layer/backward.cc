@@ -41,7 +41,7 @@ class BackwardSteps {
     end.step.t = -1;
     if (persistent_.Runs()) {
       RNN_OPS_RETURN_IF_ERROR(PersistentRun());
-      end.step.call.masks = nullptr;  // dh has them
+      end.step.call.masks = nullptr;  // the kernel has multiplied dh by the masks
     } else {
       for (int64_t t = n_.T - 1; t >= 0; --t) RNN_OPS_RETURN_IF_ERROR(Step(t));
     }

@@ -72,7 +72,8 @@ class ForwardSteps {
           call_.Scratch("the recurrent product", n_.B * n_.columns(), math_, &from_h_));
     }
     RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the first h", n_.B * n_.S, p_.dtype, &h_first_));
-    if (n_.carries_h) {
+    // A persistent kernel multiplies h by the masks before it rounds.
+    if (n_.carries_h || (p_.recurrent_masked && persistent_.Runs())) {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("h", n_.B * n_.S, math_, &step_.h_state));
     }
     if (p_.input_masked) {

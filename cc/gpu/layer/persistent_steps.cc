@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <set>
 #include <string>
 
 namespace rnn_ops {
@@ -12,8 +13,9 @@ namespace {
 constexpr int64_t kRowsOfPart = 64;
 // With more rows, a product for each step is as fast.
 constexpr int64_t kMostRows = 128;
-// The counters of the kernels have 32 bits.
-constexpr int64_t kMostSteps = int64_t{1} << 23;
+// A launch occupies the GPU for at most half a second. Counters have 32 bits, and UnknownZero()
+// needs less than 2^30.
+constexpr int64_t kMostSteps = int64_t{1} << 16;
 
 bool IsGeneral(const LayerProblem& p) {
   const bool has_gates = p.mode == RnnMode::kLstm || p.mode == RnnMode::kGru;
@@ -24,15 +26,17 @@ bool IsGeneral(const LayerProblem& p) {
 
 bool IsPlainStep(const LayerProblem& p) {
   return p.num_proj == 0 && !p.has_layer_norm && p.batch <= kMostRows && p.max_time > 0 &&
-         p.max_time < kMostSteps;
+         p.max_time <= kMostSteps;
 }
 
-void LogOnce(const std::string& reason) {
-  static std::once_flag once;
-  std::call_once(once, [&reason] {
-    std::fprintf(stderr, "tf_rnn_ops: LayerRNN runs one kernel for each step, because %s.\n",
-                 reason.c_str());
-  });
+// Each line once.
+void Log(const PersistentKernel& kernel, const std::string& reason) {
+  static std::mutex mutex;
+  static std::set<std::string> logged;
+  const std::string line = StrCat("tf_rnn_ops: LayerRNN runs a kernel for each step instead of ",
+                                  kernel.name, ": ", reason, "\n");
+  std::lock_guard<std::mutex> lock(mutex);
+  if (logged.insert(line).second) std::fputs(line.c_str(), stderr);
 }
 
 }  // namespace
@@ -52,11 +56,11 @@ Status PersistentSteps::Choose(const ProductCall& call, const LayerProblem& p,
     RNN_OPS_RETURN_IF_ERROR(
         call.persistent().Prepare(call.place().context, *kernel, p.num_units, &can, &reason));
     if (!can) {
-      LogOnce(reason);
+      Log(*kernel, reason);
       return Status();
     }
     parts.push_back({kernel, first, rows});
-    bytes = std::max(bytes, kernel->SharedMemoryBytes(p.num_units));
+    bytes = std::max(bytes, kernel->ExchangeBytes(p.num_units));
   }
   RNN_OPS_RETURN_IF_ERROR(
       call.Scratch("the exchange of persistent kernels", bytes / 4, Dtype::kFloat32, &memory_));

@@ -92,7 +92,7 @@ struct FakeCalls {
     grid.blocks = static_cast<int>(gx), grid.threads = static_cast<int>(bx);
     grid.shared_bytes = shared_bytes;
     grid.seed = current->order_of_blocks;
-    grid.block_that_hangs = current->block_that_hangs;
+    grid.block_that_hangs = current->block_that_hangs, grid.runs_late = current->late_block_runs;
     RunFibers(grid, [&] { kernel->run(parameters[0]); });
     return CUDA_SUCCESS;
   }
@@ -159,6 +159,7 @@ struct FakeCalls {
     };
     api.ModuleLoadData = [](CUmodule* module, const void* image) {
       if (Fails("ModuleLoadData")) return CUDA_ERROR_NOT_INITIALIZED;
+      if (current->no_memory_for_modules) return CUDA_ERROR_OUT_OF_MEMORY;
       if (std::strncmp(static_cast<const char*>(image), ".version", 8) != 0) {
         return CUDA_ERROR_INVALID_PTX;
       }

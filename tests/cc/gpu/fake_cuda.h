@@ -55,8 +55,10 @@ class FakeCuda {
   int compute_capability_major = 8;
   int multiprocessors = 132;
   bool launches_cooperatively = true;
+  bool no_memory_for_modules = false;
   int largest_shared_bytes = 227 << 10;  // of a block; what an H100 has
   int block_that_hangs = -1;             // of cooperative launches
+  bool late_block_runs = false;          // after the others, see fibers.h
   uint64_t order_of_blocks = 1;          // a seed
   uint64_t context_id = 1;
   // If true, copies from host memory and host functions wait for RunStream().

@@ -199,6 +199,10 @@ void RunFibers(const FiberGrid& grid, const std::function<void()>& thread) {
     if (!RunBlock(&s, alive[k], &random)) alive.erase(alive.begin() + static_cast<long>(k));
     if (!alive.empty() && random() % 16 == 0) std::swap(alive[0], alive[random() % alive.size()]);
   }
+  if (grid.runs_late) {
+    while (RunBlock(&s, grid.block_that_hangs, &random)) {
+    }
+  }
   for (const Block& block : s.blocks) {
     if (block.arrived != 0) Broken("some threads of a block ended before a barrier");
   }
@@ -240,14 +244,14 @@ bool BlockBarrierOr(bool value) {
 
 float* SharedMemory() { return scheduler->blocks[scheduler->current->block].shared.data(); }
 
-Words LoadShared(const Word* from) {
+Words LoadExchanged(const Word* from) {
   Words v;
   std::memcpy(&v, from, sizeof(v));
   return v;
 }
-float LoadShared(const float* from) { return *from; }
-void StoreShared(unsigned short value, unsigned short* to) { *to = value; }
-void StoreShared(Word value, Word* to) { *to = value; }
+float LoadExchanged(const float* from) { return *from; }
+void StoreExchanged(unsigned short value, unsigned short* to) { *to = value; }
+void StoreExchanged(Word value, Word* to) { *to = value; }
 unsigned LoadAcquire(const unsigned* from) {
   scheduler->Yield();
   return *from;

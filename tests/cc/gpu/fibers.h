@@ -19,7 +19,8 @@ struct FiberGrid {
   int threads = 256;  // of a block; whole warps
   int64_t shared_bytes = 0;
   uint64_t seed = 1;          // of the order of the blocks
-  int block_that_hangs = -1;  // this block never runs
+  int block_that_hangs = -1;  // this block does not run while others do
+  bool runs_late = false;     // but after them
 };
 
 // Runs `thread` in every thread of the grid, until all but those of a block that hangs have ended.

@@ -3,7 +3,7 @@
 //
 //   layer_gpu_test FILE...   the problems of LayerRNN in these files, see problems_test.cc
 //
-// What must hold for each algorithm runs with each; persistent_steps_test.cc has the rest of the
+// The tests LayerGpuBy run with each algorithm; persistent_steps_test.cc has the rest of the
 // persistent kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -248,18 +248,20 @@ TEST_P(LayerGpuBy, KindsOfSteps) {
 }
 
 TEST_P(LayerGpuBy, TheBuffersMayHoldAnyNumberOfSteps) {
-  for (const RnnCase& training : KindsOfSteps(Dtype::kFloat32)) {
-    for (bool is_training : {true, false}) {
-      RnnCase c = training;
-      c.problem.is_training = is_training;
-      SCOPED_TRACE(cpu::testing::Describe(c));
-      const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
-      const RnnValues want = Compute(c, inputs).values;
-      for (int64_t bytes : {1, 500, 1000, 2000}) {
-        const RnnValues got = Compute(c, inputs, true, bytes).values;
-        ExpectSame(kRnnOutputs, got, want);
-        // Sums of products in parts round differently.
-        ExpectNear(kRnnGradients, got, want, 4 * Epsilon(Dtype::kFloat32));
+  for (Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
+    for (const RnnCase& training : KindsOfSteps(dtype)) {
+      for (bool is_training : {true, false}) {
+        RnnCase c = training;
+        c.problem.is_training = is_training;
+        SCOPED_TRACE(cpu::testing::Describe(c));
+        const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+        const RnnValues want = Compute(c, inputs).values;
+        for (int64_t bytes : {1, 500, 1000, 2000}) {
+          const RnnValues got = Compute(c, inputs, true, bytes).values;
+          ExpectSame(kRnnOutputs, got, want);
+          // Sums of products in parts round differently.
+          ExpectNear(kRnnGradients, got, want, 4 * Epsilon(dtype));
+        }
       }
     }
   }

@@ -227,6 +227,13 @@ TEST(PersistentSteps, NoKernelRunsTheseProblems) {
   }
 }
 
+std::string Line(const std::string& pass, const std::string& reason) {
+  return "tf_rnn_ops: LayerRNN runs a kernel for each step instead of " + pass +
+         "_Lstm_Float32_256_" + (pass == "Forward" ? "16" : "64") + "_false: " + reason + "\n";
+}
+constexpr char kRefused[] =
+    "cuFuncSetAttribute failed with another error (1) in cuFuncSetAttribute: text of the driver";
+
 // A GPU or a driver that cannot run them: the steps run one by one, and a line of the log says so.
 TEST(PersistentSteps, OtherGpusRunTheStepsOneByOne) {
   const RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, 3, 40);
@@ -248,9 +255,15 @@ TEST(PersistentSteps, OtherGpusRunTheStepsOneByOne) {
     ExpectSame(kRnnGradients, got.values, want);
   }
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(log,
-            "tf_rnn_ops: LayerRNN runs one kernel for each step, because the GPU is older than "
-            "compute capability 8.0 or has no cooperative launches.\n");
+  EXPECT_EQ(log, Line("Forward",
+                      "the GPU is older than compute capability 8.0 or has no cooperative "
+                      "launches") +
+                     Line("Backward",
+                          "the GPU is older than compute capability 8.0 or has no "
+                          "cooperative launches") +
+                     Line("Forward", "it needs 10 multiprocessors and the GPU has 4") +
+                     Line("Backward", "it needs 5 multiprocessors and the GPU has 4") +
+                     Line("Forward", kRefused) + Line("Backward", kRefused));
 }
 
 TEST(PersistentSteps, TheOrderOfBlocksHasNoEffect) {
@@ -272,40 +285,91 @@ TEST(PersistentSteps, TheOrderOfBlocksHasNoEffect) {
 // A block that does not run: the others stop waiting, the results are NaN, and the next call says
 // so. The call after that is right.
 TEST(PersistentSteps, ABlockThatHangsGivesAnError) {
-  for (RnnMode mode : {RnnMode::kLstm, RnnMode::kGru}) {
-    for (int64_t H : {40, 530}) {
-      SCOPED_TRACE(H);
-      RnnCase c = Case(Dtype::kBFloat16, mode, 2, H);
-      c.lengths.assign(2, 3);
-      const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
-      const RnnValues want = Compute(c, inputs);
-      FakeCuda cuda;
-      ProductParts parts(&cuda, /*max_spins=*/20000);
-      ExactAllocator memory;
-      LayerRun run(c, inputs, kSeed, true);
-      run.algorithm = LayerAlgorithm::kPersistent;
-      cuda.block_that_hangs = 1;
-      ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
-      EXPECT_TRUE(std::isnan(run.values.y[0]));
-      EXPECT_TRUE(std::isnan(run.values.h_n[0]));
-      cuda.block_that_hangs = -1;
-      Computed next = Compute(&cuda, &parts, c, inputs);
-      EXPECT_EQ(next.status.code(), Code::kInternal);
-      EXPECT_THAT(next.status.message(), HasSubstr("TF_RNN_OPS_GPU_ALGO=steps"));
-      next = Compute(&cuda, &parts, c, inputs);
-      ASSERT_TRUE(next.status.ok()) << next.status.message();
-      ExpectSame(kRnnOutputs, next.values, want);
+  for (int64_t H : {40, 530}) {
+    SCOPED_TRACE(H);
+    RnnCase c = Case(Dtype::kBFloat16, H == 40 ? RnnMode::kLstm : RnnMode::kGru, 2, H);
+    c.lengths.assign(2, 3);
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    const RnnValues want = Compute(c, inputs);
+    FakeCuda cuda;
+    ProductParts parts(&cuda, /*max_spins=*/20000);
+    ExactAllocator memory;
+    LayerRun run(c, inputs, kSeed, true);
+    run.algorithm = LayerAlgorithm::kPersistent;
+    cuda.block_that_hangs = 1;
+    ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+    EXPECT_TRUE(std::isnan(run.values.y[0]));
+    EXPECT_TRUE(std::isnan(run.values.h_n[0]));
+    cuda.block_that_hangs = -1;
+    Computed next = Compute(&cuda, &parts, c, inputs);
+    EXPECT_EQ(next.status.code(), Code::kInternal);
+    EXPECT_THAT(next.status.message(), HasSubstr("TF_RNN_OPS_GPU_ALGO=steps"));
+    next = Compute(&cuda, &parts, c, inputs);
+    ASSERT_TRUE(next.status.ok()) << next.status.message();
+    ExpectSame(kRnnOutputs, next.values, want);
 
-      // The same in the backward pass.
-      ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
-      cuda.block_that_hangs = 1;
-      ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
-      EXPECT_TRUE(std::isnan(run.values.dh0[0]));
-      EXPECT_TRUE(std::isnan(run.values.dkernel[0]));
-      cuda.block_that_hangs = -1;
-      EXPECT_EQ(Compute(&cuda, &parts, c, inputs).status.code(), Code::kInternal);
+    // The same in the backward pass.
+    ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+    cuda.block_that_hangs = 1;
+    ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
+    EXPECT_TRUE(std::isnan(run.values.dh0[0]));
+    EXPECT_TRUE(std::isnan(run.values.dkernel[0]));
+    cuda.block_that_hangs = -1;
+    EXPECT_EQ(Compute(&cuda, &parts, c, inputs).status.code(), Code::kInternal);
+  }
+}
+
+// A block that runs after all others have given up must not take what is there for their results.
+TEST(PersistentSteps, ALateBlockComputesNothingWrong) {
+  for (int64_t H : {40, 530}) {
+    RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, 3, H);
+    c.problem.max_time = 4, c.lengths = {4, 2, 2};
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+    const RnnValues want = Compute(c, inputs);
+    FakeCuda cuda;
+    cuda.block_that_hangs = 1, cuda.late_block_runs = true;
+    ProductParts parts(&cuda, /*max_spins=*/20000);
+    ExactAllocator memory;
+    LayerRun run(c, inputs, kSeed, true);
+    run.algorithm = LayerAlgorithm::kPersistent;
+    ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+    for (auto field : {&RnnValues::y, &RnnValues::h_n, &RnnValues::c_n}) {
+      int nan = 0;
+      const auto &got = run.values.*field, &right = want.*field;
+      for (size_t k = 0; k < got.size(); ++k) {
+        nan += std::isnan(got[k]);
+        if (std::isnan(got[k])) continue;
+        EXPECT_EQ(got[k], right[k]) << k;
+      }
+      EXPECT_GT(nan, 0);
     }
   }
+}
+
+// A lack of memory for a module passes.
+TEST(PersistentSteps, AFailureToLoadThatPassesIsRetried) {
+  const RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, 3, 40);
+  const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+  FakeCuda cuda;
+  ProductParts parts(&cuda);
+  const auto modules = [&] { return cuda.Count("ModuleLoadData"); };
+  ASSERT_TRUE(Compute(&cuda, &parts, c, inputs, LayerAlgorithm::kSteps).status.ok());
+  int64_t loads = modules();
+  bool skipped = false;
+  cuda.no_memory_for_modules = true;
+  for (int call = 0; call < 8; ++call) {
+    cuda.Clear();
+    ASSERT_TRUE(Compute(&cuda, &parts, c, inputs).status.ok());
+    EXPECT_TRUE(Launched(cuda).empty());
+    skipped = skipped || modules() == 0;
+  }
+  EXPECT_TRUE(skipped);
+  cuda.no_memory_for_modules = false;
+  for (loads = 0; loads < 40 && Launched(cuda).size() < 2; ++loads) {
+    cuda.Clear();
+    ASSERT_TRUE(Compute(&cuda, &parts, c, inputs).status.ok());
+  }
+  EXPECT_EQ(Launched(cuda).size(), 2);
 }
 
 TEST(PersistentSteps, NanStaysInItsRowAndLargeStatesAreRight) {
@@ -352,8 +416,8 @@ TEST(PersistentSteps, EveryCallMayFail) {
     ExpectNear(kRnnOutputs, again.values, want, 8 * Epsilon(Dtype::kFloat32));
     ExpectNear(kRnnGradients, again.values, want, 32 * Epsilon(Dtype::kFloat32));
   }
-  // Loading either module has three calls.
-  EXPECT_EQ(steps, 6);
+  // Host memory, and three calls to load each of the two modules.
+  EXPECT_EQ(steps, 7);
   EXPECT_GT(errors, 30);
 }
 

@@ -26,4 +26,5 @@ RNN_OPS_CUDA_FUNCTIONS(CHECK_FUNCTION)
 RNN_OPS_CUDA_NEWER_FUNCTIONS(CHECK_FUNCTION)
 
 static_assert(RNN_OPS_MEMHOSTALLOC_PORTABLE == CU_MEMHOSTALLOC_PORTABLE, "differs");
+static_assert(RNN_OPS_MEMHOSTALLOC_DEVICEMAP == CU_MEMHOSTALLOC_DEVICEMAP, "differs");
 static_assert(sizeof(CUresult) == 4 && sizeof(CUdeviceptr) == sizeof(void*), "another size");

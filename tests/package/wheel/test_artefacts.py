@@ -77,8 +77,10 @@ def test_variant_exports_one_symbol(libraries, name):
     assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_kernel_table"}
 
 
-def test_the_baseline_exports_one_symbol_that_names_the_version_and_the_layout(libraries):
-    (name,) = elf.exported_symbols(libraries[BASELINE])
+def test_the_baseline_exports_what_libraries_of_ops_share(libraries):
+    """The table of kernels, whose name has the version and the layout, and the persistent kernels of GPUs."""
+    archive, name = sorted(elf.exported_symbols(libraries[BASELINE]), key=len)
+    assert "kPersistentArchive" in archive
     header = (ROOT / "cc/cpu/kernel_table.h").read_text()
     version = re.search(r"kKernelTableVersion = (\d+);", header)[1]
     assert re.fullmatch(rf"_Z\w+BaselineKernelTableILi{version}EL[my]\d+E\w+", name)

@@ -30,7 +30,7 @@ struct NarrowOperand {
   RNN_OPS_DEVICE static void Store(float value, Word* to, Int64 at) {
     T narrow;
     Narrow(value, &narrow);
-    StoreShared(narrow.bits, reinterpret_cast<unsigned short*>(to) + at);
+    StoreExchanged(narrow.bits, reinterpret_cast<unsigned short*>(to) + at);
   }
 };
 
@@ -57,24 +57,12 @@ struct WideOperand {
     return first < 0 ? 0u : static_cast<const Word*>(matrix)[first];
   }
   RNN_OPS_DEVICE static void Store(float value, Word* to, Int64 at) {
-    StoreShared(BitsOf(value), to + at);
+    StoreExchanged(BitsOf(value), to + at);
   }
 };
 
-// float32, rounded to TF32.
-struct Tf32Operand : WideOperand {
-  template <int kCount>
-  RNN_OPS_DEVICE static void Multiply(Tile* d, const Quartet& a, const Pair* b, Word) {
-    Quartet a_high;
-    RNN_OPS_UNROLL for (int e = 0; e < 4; ++e) a_high[e] = RoundToTf32(FloatFromBits(a[e]));
-    RNN_OPS_UNROLL for (int n = 0; n < kCount; ++n) {
-      MultiplyTf32(d[n], a_high, RoundToTf32(FloatFromBits(b[n][0])),
-                   RoundToTf32(FloatFromBits(b[n][1])));
-    }
-  }
-};
-
-// x = high + low in TF32. The low part of infinity is NaN, and so is the product.
+// x = high + low in TF32. The low part is NaN for infinity and for numbers above 3.402 * 10^38,
+// whose high part is infinite; then the product is NaN too.
 RNN_OPS_DEVICE void SplitTf32(Word x, Word* high, Word* low) {
   *high = RoundToTf32(FloatFromBits(x));
   *low = BitsOf(FloatFromBits(x) - FloatFromBits(*high));

@@ -15,7 +15,8 @@ struct Exchange {
   unsigned* counter;   // of blocks that have announced a step
   float* partial;      // sums of a part of the inner dimension; null without parts
   unsigned* counters;  // of the blocks that share a sum, kCounterStep apart
-  unsigned* gave_up;   // host memory: 1 if a block waited in vain
+  unsigned* gave_up;   // host memory: gets `number` if a block waited in vain
+  unsigned number;     // of the kernel
   unsigned max_spins;  // reads of a counter before a block gives up
 };
 

@@ -112,7 +112,7 @@ struct BackwardBlock {
                        kFirst * kPacket + lane.quad * 4;
     RNN_OPS_UNROLL for (int k = 0; k < kP; ++k) {
       RNN_OPS_UNROLL for (int half = 0; half < 2; ++half) {
-        v[k][half] = LoadShared(from + half * 8 * S::kWords + k * kPacket);
+        v[k][half] = LoadExchanged(from + half * 8 * S::kWords + k * kPacket);
       }
     }
   }
@@ -151,7 +151,7 @@ struct BackwardBlock {
     Factors v, next;
     LoadFactors<0>(t, 0, v);
     RNN_OPS_NO_UNROLL for (int group = 0; group < groups; ++group) {
-      const Word zero = (Word)(t + group) >> 30;  // T is smaller
+      const Word zero = UnknownZero(t + group);
       const bool has_next = S::kHasGroups && group + 1 < groups;
       Sums sums = {};
       if (S::kIsHalved) {
@@ -169,7 +169,7 @@ struct BackwardBlock {
       ++group;
       if (group + 1 < groups) LoadFactors<0>(t, group + 1, v);
       Sums second = {};
-      Multiply<0>((Word)(t + group) >> 30, next, second);
+      Multiply<0>(UnknownZero(t + group), next, second);
       StoreSums(group, second);
     }
   }
@@ -189,21 +189,21 @@ struct BackwardBlock {
     return sum;
   }
 
-  // Sends the sums of this part to the blocks of their units. The result is whether all parts of
-  // this block's units have arrived.
+  // Sends the sums of this part to the blocks of their units, and waits for the parts of this
+  // block's. The result is whether the block is lost.
   RNN_OPS_DEVICE bool SendParts(unsigned round, bool lost) const {
     enum { kSums = kTile * S::kColumns, kEach = Larger(1, kSums / kThreads) };
     RNN_OPS_UNROLL for (int i = 0; i < kEach; ++i) {
       const int k = ThreadOfBlock() + i * kThreads, row = k / S::kColumns;
       const int to = k % S::kColumns, block = first_block + to / S::kUnits;
-      if (k >= kSums) continue;
+      if (lost || k >= kSums || row >= p.rows) continue;
       float* const target = p.exchange.partial + (Int64)block * S::kPartialFloats +
                             (part * kTile + row) * S::kUnits + to % S::kUnits;
-      StoreShared(BitsOf(SumWarps(row, to)), reinterpret_cast<Word*>(target));
+      StoreExchanged(BitsOf(SumWarps(row, to)), reinterpret_cast<Word*>(target));
     }
     unsigned* const counter = p.exchange.counters + first_block / S::kParts * kCounterStep;
     Announce(counter, lost);
-    return Reached(counter, round * S::kParts, p.exchange.max_spins, lost);
+    return IsLost(counter, round * S::kParts, p.exchange.max_spins, lost);
   }
 
   // The part of the gradient of h that comes through the product with the gates of the next step.
@@ -221,7 +221,7 @@ struct BackwardBlock {
     }
     const float* from = p.exchange.partial + (Int64)BlockOfGrid() * S::kPartialFloats;
     RNN_OPS_UNROLL for (int k = 0; k < S::kParts; ++k) {
-      const float part_sum = LoadShared(from + (k * kTile + row) * S::kUnits + ColumnOfBlock());
+      const float part_sum = LoadExchanged(from + (k * kTile + row) * S::kUnits + ColumnOfBlock());
       const int gate = GateOf(k, S::kParts);
       if (!kGeneral) sum += part_sum;
       if (kGeneral && gate < C::kGates) sum += part_sum * MaskOfGate(item, gate);
@@ -260,7 +260,7 @@ struct BackwardBlock {
     direct[item] = d.direct + kept_h * of_h + fault;
   }
 
-  RNN_OPS_DEVICE void Publish(int item, int t) const {
+  RNN_OPS_DEVICE void StoreGradients(int item, int t) const {
     RNN_OPS_UNROLL for (int g = 0; g < C::kGates; ++g) {
       Operand::Store(dh[item][g], ValuesOf(t),
                      (Int64)RowOf(item) * (S::kInnerGates * kWidth) + g * kWidth + Column());
@@ -288,17 +288,18 @@ struct BackwardBlock {
     }
   }
 
-  // carried = the gradients of the gates of step t times R'. The result is whether all blocks run.
+  // carried = the gradients of the gates of step t times R'. The result is whether the block is
+  // lost.
   RNN_OPS_DEVICE bool Carry(int t, bool lost) {
     const unsigned round = (unsigned)(call.max_time - t);
-    lost = !Reached(p.exchange.counter, round * BlocksOfGrid(), p.exchange.max_spins, lost);
+    lost = IsLost(p.exchange.counter, round * BlocksOfGrid(), p.exchange.max_spins, lost);
     MultiplyAll(t);
     BlockBarrier();
-    if (S::kParts > 1) lost = !SendParts(round, lost);
+    if (S::kParts > 1) lost = SendParts(round, lost);
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
       if (Has(i)) carried[i] = ProductOf(i) + (lost ? NotANumber<float>() : 0.0f);
     }
-    return !lost;
+    return lost;
   }
 
   RNN_OPS_DEVICE void Run() {
@@ -306,12 +307,12 @@ struct BackwardBlock {
     LoadUnits();
     bool lost = false;
     RNN_OPS_NO_UNROLL for (int t = (int)call.max_time - 1; t >= 0; --t) {
-      if (t < call.max_time - 1) lost = !Carry(t + 1, lost);
+      if (t < call.max_time - 1) lost = Carry(t + 1, lost);
       const float fault = lost ? NotANumber<float>() : 0.0f;
       RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
         if (!Has(i)) continue;
         StepUnit(i, t, fault);
-        Publish(i, t);
+        if (!lost) StoreGradients(i, t);
       }
       Announce(p.exchange.counter, lost);
       RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
@@ -320,9 +321,9 @@ struct BackwardBlock {
         if (t > 0) LoadStep(i, t - 1);
       }
     }
-    lost = !Carry(0, lost);
+    lost = Carry(0, lost);
     StoreStates();
-    if (lost && ThreadOfBlock() == 0) StoreForHost(1, p.exchange.gave_up);
+    if (lost && ThreadOfBlock() == 0) StoreForHost(p.exchange.number, p.exchange.gave_up);
   }
 };
 

@@ -32,6 +32,7 @@ struct ForwardBlock {
 
   // The units of the thread: one column, and a row of the batch for each item.
   float h[S::kItems], c[S::kItems], x[S::kItems][C::kGates], saved[S::kItems][C::kSaved];
+  float bias_h;  // of the candidate of GRU, which is the last gate
   int steps[S::kItems];
 
   RNN_OPS_DEVICE explicit ForwardBlock(const PersistentForward& arguments)
@@ -85,6 +86,11 @@ struct ForwardBlock {
   }
 
   RNN_OPS_DEVICE void LoadUnits() {
+    enum { kLast = C::kGates - 1 };
+    bias_h = 0;
+    if (S::kHasOwnBias && Column() < H) {
+      bias_h = BiasOf<float>(call, 1, kLast * H + Column());
+    }
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
       h[i] = c[i] = 0, steps[i] = 0;
       if (!Has(i)) continue;
@@ -104,7 +110,7 @@ struct ForwardBlock {
   // h for the product of step t.
   RNN_OPS_DEVICE void Publish(int t, bool lost) {
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
-      if (!Has(i)) continue;
+      if (lost || !Has(i)) continue;
       RNN_OPS_UNROLL for (int g = 0; g < (S::kCopies > 1 ? C::kGates : 1); ++g) {
         Operand::Store(kGeneral ? h[i] * MaskOf<float>(call, g, BatchRow(i), Column()) : h[i],
                        ValuesOf(t), (Int64)(g * kTile + RowOf(i)) * kWidth + Column());
@@ -126,7 +132,7 @@ struct ForwardBlock {
     const Word* from = ValuesOf(t) + row * S::kWords + packet * kPacket + lane.quad * 4;
     RNN_OPS_UNROLL for (int k = 0; k < kP; ++k) {
       RNN_OPS_UNROLL for (int n = 0; n < kN; ++n) {
-        v[k][n] = LoadShared(from + n * 8 * S::kWords + k * kPacket);
+        v[k][n] = LoadExchanged(from + n * 8 * S::kWords + k * kPacket);
       }
     }
   }
@@ -169,7 +175,7 @@ struct ForwardBlock {
     Factors v, next;
     LoadFactors<0>(t, 0, v);
     RNN_OPS_NO_UNROLL for (int group = 0; group < groups; ++group) {
-      const Word zero = (Word)(t + group) >> 30;  // T is smaller
+      const Word zero = UnknownZero(t + group);
       const bool has_next = S::kHasGroups && group + 1 < groups;
       Sums sums = {};
       if (S::kIsHalved) {
@@ -187,7 +193,7 @@ struct ForwardBlock {
       ++group;
       if (group + 1 < groups) LoadFactors<0>(t, group + 1, v);
       Sums second = {};
-      Multiply<0>((Word)(t + group) >> 30, next, second);
+      Multiply<0>(UnknownZero(t + group), next, second);
       StoreSums(group, second);
     }
   }
@@ -197,7 +203,7 @@ struct ForwardBlock {
     const float* from = SharedMemory() + RowOf(item) * S::kStride +
                         (S::kRowsOfUnit == 4 ? ColumnOfBlock() * 4 : ColumnOfBlock());
     RNN_OPS_UNROLL for (int g = 0; g < C::kGates; ++g) {
-      sums[g] = g < S::kJoinedGates ? 0.0f : BiasOf<float>(call, 1, g * H + Column());
+      sums[g] = g < S::kJoinedGates ? 0.0f : bias_h;
     }
     if (S::kRowsOfUnit == 4) {
       RNN_OPS_UNROLL for (int w = 0; w < kWarps; ++w) {
@@ -261,7 +267,7 @@ struct ForwardBlock {
     Publish(0, lost);
     RNN_OPS_NO_UNROLL for (int t = 0; t < p.steps; ++t) {
       const unsigned count = (unsigned)(t + 1) * BlocksOfGrid();
-      lost = !Reached(p.exchange.counter, count, p.exchange.max_spins, lost);
+      lost = IsLost(p.exchange.counter, count, p.exchange.max_spins, lost);
       if (has_product) MultiplyAll(t);
       BlockBarrier();
       const float fault = lost ? NotANumber<float>() : 0.0f;
@@ -276,7 +282,7 @@ struct ForwardBlock {
       }
     }
     StoreStates();
-    if (lost && ThreadOfBlock() == 0) StoreForHost(1, p.exchange.gave_up);
+    if (lost && ThreadOfBlock() == 0) StoreForHost(p.exchange.number, p.exchange.gave_up);
   }
 };
 

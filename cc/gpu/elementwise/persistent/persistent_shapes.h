@@ -23,6 +23,7 @@ template <int kGatesOfCell, int kPerWord, int kWidth, int kTile, bool kGeneral>
 struct ForwardShape {
   enum {
     kJoinedGates = kGatesOfCell == 3 ? 2 : kGatesOfCell,  // those whose biases the cell adds
+    kHasOwnBias = kGatesOfCell == 3,                      // the last gate
     kRowsOfUnit = kGeneral || kGatesOfCell == 1 ? 1 : 4,
     kTiles = kRowsOfUnit == 4 && kWidth > 512 ? 2 : 1,  // of 16 rows
     kUnits = 16 / kRowsOfUnit * kTiles,                 // of a block
@@ -38,7 +39,8 @@ struct ForwardShape {
     kIsHalved = kPackets > kPacketsAtOnce,  // packets are loaded in two halves
     kHasGroups = kColumnTiles > kColumnsAtOnce,
     kItems = Larger(1, kUnits* kTile / kThreads),  // units of a thread
-    kStride = 16 * kTiles + 4,                     // of a column in shared memory
+    // The stride of a column in shared memory. With + 4, the lanes of a warp use other banks.
+    kStride = 16 * kTiles + 4,
     kSharedBytes = kWarps * kTile * kStride * 4,
     kExchangeWords = 2 * kCopies * kTile * kWords,
     kPartialFloats = 0,
@@ -66,7 +68,7 @@ struct BackwardShape {
     kIsHalved = kPackets > kPacketsAtOnce,  // packets are loaded in two halves
     kHasGroups = kRowTiles > 1,
     kItems = Larger(1, kUnits* kTile / kThreads),     // units of a thread
-    kStride = kParts == 1 ? kColumns : kColumns + 8,  // of a row in shared memory
+    kStride = kParts == 1 ? kColumns : kColumns + 8,  // of a row in shared memory, as above
     kSharedBytes = kWarps * kTile * kStride * 4,
     kExchangeWords = 2 * kTile * kWords,
     kPartialFloats = kParts == 1 ? 0 : kParts * kTile * kUnits,  // for each block

@@ -38,22 +38,22 @@ RNN_OPS_DEVICE float* SharedMemory() {
 }
 
 // Reads of what other blocks wrote: from L2, because no multiprocessor's L1 sees them.
-RNN_OPS_DEVICE Words LoadShared(const Word* from) {
+RNN_OPS_DEVICE Words LoadExchanged(const Word* from) {
   Words v;
   asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
                : "=r"(v.at[0]), "=r"(v.at[1]), "=r"(v.at[2]), "=r"(v.at[3])
                : "l"(from));
   return v;
 }
-RNN_OPS_DEVICE float LoadShared(const float* from) {
+RNN_OPS_DEVICE float LoadExchanged(const float* from) {
   float v;
   asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(v) : "l"(from));
   return v;
 }
-RNN_OPS_DEVICE void StoreShared(unsigned short value, unsigned short* to) {
+RNN_OPS_DEVICE void StoreExchanged(unsigned short value, unsigned short* to) {
   asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(to), "h"(value) : "memory");
 }
-RNN_OPS_DEVICE void StoreShared(Word value, Word* to) {
+RNN_OPS_DEVICE void StoreExchanged(Word value, Word* to) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
 }
 RNN_OPS_DEVICE unsigned LoadAcquire(const unsigned* from) {
@@ -110,10 +110,10 @@ int BlocksOfGrid();
 void BlockBarrier();
 bool BlockBarrierOr(bool value);
 float* SharedMemory();
-Words LoadShared(const Word* from);
-float LoadShared(const float* from);
-void StoreShared(unsigned short value, unsigned short* to);
-void StoreShared(Word value, Word* to);
+Words LoadExchanged(const Word* from);
+float LoadExchanged(const float* from);
+void StoreExchanged(unsigned short value, unsigned short* to);
+void StoreExchanged(Word value, Word* to);
 unsigned LoadAcquire(const unsigned* from);
 void AddRelease(unsigned* to);
 void StoreForHost(unsigned value, unsigned* to);
@@ -135,23 +135,26 @@ struct Lane {
       : warp(ThreadOfBlock() / 32), group(ThreadOfBlock() % 32 / 4), quad(ThreadOfBlock() % 4) {}
 };
 
-// Waits until `counter` has reached `count`. The result is whether that happened, in all threads of
-// the block; false: some block of the grid does not run.
-RNN_OPS_DEVICE bool Reached(const unsigned* counter, unsigned count, unsigned max_spins,
-                            bool gave_up) {
+// Waits until `counter` has reached `count`. The result is whether the block is lost, in all of its
+// threads: it has given up, now or before, because some block of the grid does not run. A lost
+// block neither stores nor announces anything for the others, so that none takes it for a result.
+RNN_OPS_DEVICE bool IsLost(const unsigned* counter, unsigned count, unsigned max_spins,
+                           bool gave_up) {
   if (ThreadOfBlock() == 0 && !gave_up) {
     unsigned spins = 0;
     while ((int)(LoadAcquire(counter) - count) < 0 && !gave_up) gave_up = ++spins > max_spins;
   }
-  return !BlockBarrierOr(gave_up);
+  return BlockBarrierOr(gave_up);
 }
 
-// Announces what all threads of the block have stored. A block that gave up announces nothing, so
-// that no other block takes its results for those of a step.
-RNN_OPS_DEVICE void Announce(unsigned* counter, bool gave_up) {
+// Announces what all threads of the block have stored.
+RNN_OPS_DEVICE void Announce(unsigned* counter, bool lost) {
   BlockBarrier();
-  if (ThreadOfBlock() == 0 && !gave_up) AddRelease(counter);
+  if (ThreadOfBlock() == 0 && !lost) AddRelease(counter);
 }
+
+// 0, which the compiler does not know; see Float32Operand. `number` is less than 2^30.
+RNN_OPS_DEVICE Word UnknownZero(int number) { return (Word)number >> 30; }
 
 }  // namespace elementwise
 }  // namespace gpu
