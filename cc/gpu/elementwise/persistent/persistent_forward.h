@@ -32,7 +32,7 @@ struct ForwardBlock {
 
   // The units of the thread: one column, and a row of the batch for each item.
   float h[S::kItems], c[S::kItems], x[S::kItems][C::kGates], saved[S::kItems][C::kSaved];
-  float bias_h;  // of the candidate of GRU, which is the last gate
+  float bias_x[C::kGates], bias_h;  // bias_h: of the candidate of GRU, which is the last gate
   int steps[S::kItems];
 
   RNN_OPS_DEVICE explicit ForwardBlock(const PersistentForward& arguments)
@@ -78,19 +78,23 @@ struct ForwardBlock {
   RNN_OPS_DEVICE void LoadX(int item, int t) {
     const float* from = static_cast<const float*>(p.step.gates) +
                         ((Int64)t * call.batch + BatchRow(item)) * C::kSaved * H + Column();
+    RNN_OPS_UNROLL for (int g = 0; g < C::kGates; ++g) x[item][g] = from[g * H];
+  }
+
+  RNN_OPS_DEVICE void LoadBias() {
     RNN_OPS_UNROLL for (int g = 0; g < C::kGates; ++g) {
-      x[item][g] = from[g * H] + BiasOf<float>(call, 0, g * H + Column());
-      // The cells add both sums, except for GRU's candidate.
-      if (g < S::kJoinedGates) x[item][g] += BiasOf<float>(call, 1, g * H + Column());
+      const int at = g * H + Column();
+      const float second = Column() < H ? BiasOf<float>(call, 1, at) : 0.0f;
+      bias_x[g] = Column() < H ? BiasOf<float>(call, 0, at) : 0.0f;
+      // The cells add both sums, except for the candidate of GRU.
+      if (g < S::kJoinedGates) bias_x[g] += second;
+      if (g >= S::kJoinedGates) bias_h = second;
     }
   }
 
   RNN_OPS_DEVICE void LoadUnits() {
-    enum { kLast = C::kGates - 1 };
     bias_h = 0;
-    if (S::kHasOwnBias && Column() < H) {
-      bias_h = BiasOf<float>(call, 1, kLast * H + Column());
-    }
+    LoadBias();
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
       h[i] = c[i] = 0, steps[i] = 0;
       if (!Has(i)) continue;
@@ -221,10 +225,11 @@ struct ForwardBlock {
 
   // A step of one unit. `fault`: 0, or NaN if some block of the grid does not run.
   RNN_OPS_DEVICE void StepUnit(int item, int t, float fault) {
-    float from_h[C::kGates], c_new = 0, h_new = 0;
+    float from_x[C::kGates], from_h[C::kGates], c_new = 0, h_new = 0;
     SumWarps(item, from_h);
+    RNN_OPS_UNROLL for (int g = 0; g < C::kGates; ++g) from_x[g] = x[item][g] + bias_x[g];
     const CellArgs<float> args = Unit::ArgsOf(call, Column(), h[item], c[item]);
-    C::Forward(args, x[item], from_h, saved[item], &c_new, &h_new);
+    C::Forward(args, from_x, from_h, saved[item], &c_new, &h_new);
     if (t >= steps[item]) return;
     const Int64 b = BatchRow(item), all = p.step.t + t;
     if (C::kHasC) c[item] = Unit::Mix(call, 1, all, b, Column(), c[item], c_new) + fault;

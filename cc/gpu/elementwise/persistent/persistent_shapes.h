@@ -23,7 +23,6 @@ template <int kGatesOfCell, int kPerWord, int kWidth, int kTile, bool kGeneral>
 struct ForwardShape {
   enum {
     kJoinedGates = kGatesOfCell == 3 ? 2 : kGatesOfCell,  // those whose biases the cell adds
-    kHasOwnBias = kGatesOfCell == 3,                      // the last gate
     kRowsOfUnit = kGeneral || kGatesOfCell == 1 ? 1 : 4,
     kTiles = kRowsOfUnit == 4 && kWidth > 512 ? 2 : 1,  // of 16 rows
     kUnits = 16 / kRowsOfUnit * kTiles,                 // of a block
