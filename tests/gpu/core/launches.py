@@ -43,7 +43,7 @@ def expected(case, dtype):
 
 
 class Launches:
-    """What the library of the core launched, and whether this GPU should run persistent kernels."""
+    """The launches of the core's library, and whether this GPU should run persistent kernels."""
 
     def __init__(self, library, device):
         self.library, self.device = library, device
@@ -72,7 +72,16 @@ class Launches:
         text = ", ".join(sorted(found)) or (passes and old) or "no persistent kernel"
         if found == (set() if old else want):
             return True, text
-        return False, f"{text}, but it should be {', '.join(sorted(want)) or 'none'}"
+        reasons = [] if old else map(self.refusal, sorted(want - found))
+        return False, f"{text}, but it should be {', '.join(reasons) or 'less'}"
+
+    def refusal(self, name):
+        """The name, and why the kernel cannot run here if so."""
+        try:
+            self.load(name)
+        except RuntimeError as error:
+            return f"{name} ({error})"
+        return name
 
     def names(self):
         """All kernels, in the order of the library."""

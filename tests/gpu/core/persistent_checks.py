@@ -21,7 +21,7 @@ NARROW = {"BFloat16": torch.bfloat16, "Half": torch.float16}
 MODES = {"Lstm": "lstm", "Gru": "gru", "Vanilla": "rnn_tanh"}
 INTEGERS = {torch.float32: torch.int32, torch.float16: torch.int16, torch.bfloat16: torch.int16}
 REPETITIONS = 500
-# mode, type, (T, B, I, H) and whether h has masks: for equal bits and for calls beside other work.
+# mode, type, (T, B, I, H) and whether h has masks: for equal bits and for calls next to other work.
 REPEATED = (
     ("lstm", torch.bfloat16, (20, 16, 64, 512), False),
     ("lstm", torch.float32, (20, 64, 64, 1024), False),
@@ -76,14 +76,15 @@ def each_kernel(layer, name):
     _, cell, operand, width, tile, general = name.split("_")
     dtype, width, tile = NARROW.get(operand, torch.float32), int(width), int(tile)
     on_gpu = layer.device == "cuda"
-    shape = (4, tile - 3, 24, width - 3) if on_gpu else (2, 5 if tile == 16 else 17, 3, 19)
+    shape = (3, tile - 3, 24, width - 3) if on_gpu else (2, 5 if tile == 16 else 17, 3, 19)
     options = {"functions": ("tanh", "hard_sigmoid")} if general == "true" else {}
     case = draw(MODES[cell], dtype, shape, general == "true", **options)
+    names, old = sorted(expected(case, dtype)), layer.launches.old_gpu()
     # Loaded here, so that the text has the time.
-    loads = {n: layer.launches.load(n) for n in sorted(expected(case, dtype))}
+    loads = [] if old else [layer.launches.load(n) for n in names]
     good, text = compare(layer, case, dtype, algorithms=PERSISTENT)
-    times = ", ".join(f"{milliseconds:.0f} ms" for milliseconds in loads.values())
-    return good and name in loads, f"{text}, loaded in {times}"
+    times = ", ".join(f"{milliseconds:.0f} ms" for milliseconds in loads)
+    return good and name in names, f"{text}, loaded in {times}" if loads else text
 
 
 def mixed(layer, mode, dtype, algorithms):
@@ -127,11 +128,11 @@ def two_streams(layer, mode, dtype, shape, masked):
         with on(stream):
             case = draw(mode, dtype, shape, masked, seed)
             calls.append(Call(layer, case, dtype, algorithms=PERSISTENT))
-    return beside(layer, calls, streams, lambda: None)
+    return next_to(layer, calls, streams, lambda: None)
 
 
-def beside_products(layer, mode, dtype, shape, masked):
-    """Calls beside products of PyTorch on another stream."""
+def next_to_products(layer, mode, dtype, shape, masked):
+    """Calls next to products of PyTorch on another stream."""
     streams = [new_stream(layer)]
     with on(streams[0]):
         case = draw(mode, dtype, shape, masked)
@@ -145,11 +146,11 @@ def beside_products(layer, mode, dtype, shape, masked):
             for _ in range(4):
                 torch.mm(other, other)
 
-    return beside(layer, calls, streams, multiply)
+    return next_to(layer, calls, streams, multiply)
 
 
-def beside(layer, calls, streams, work):
-    """Whether calls on their streams, next to `work`, have the bits that they have alone."""
+def next_to(layer, calls, streams, work):
+    """Whether calls on their streams, next to `work`, have the bits of calls without it."""
     want = []
     wait(layer)
     for call, stream in zip(calls, streams):
@@ -169,6 +170,34 @@ def beside(layer, calls, streams, work):
     case, dtype = calls[0].case, calls[0].dtype
     right, names = layer.launches.verdict(case, dtype, PERSISTENT)
     return right and different == 0, f"{different} of {count * len(calls)} differ; {names}"
+
+
+def captured(layer, mode, dtype, shape, masked):
+    """A CUDA graph of a call has its bits."""
+    stream = new_stream(layer)
+    with on(stream):
+        case = draw(mode, dtype, shape, masked)
+        call = Call(layer, case, dtype, algorithms=PERSISTENT)
+        layer.launches.forget()
+        results = call.enqueue()
+        want = copies(results)
+    wait(layer)
+    right, names = layer.launches.verdict(case, dtype, PERSISTENT)
+    replay = call.enqueue
+    if layer.device == "cuda":
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            call.enqueue()
+        replay = graph.replay
+    differ = 0
+    for _ in range(3):
+        for tensor in results.values():
+            tensor.fill_(float("nan"))
+        wait(layer)
+        replay()
+        wait(layer)
+        differ += bool(differing(results, want))
+    return right and differ == 0, f"{differ} of 3 differ; {names}"
 
 
 def bad_rows(layer, mode, dtype, field, value):
@@ -211,6 +240,7 @@ def kernels_to_run(layer):
     names = layer.launches.names()
     backward = [n for n in names if n.startswith("B") and n.replace("Back", "For") not in names]
     found = [n for n in names if n.startswith("F")] + backward
+    found.sort(key=lambda name: int(name.split("_")[3]))  # a run that is cut off has all cells
     return found if layer.device == "cuda" else [n for n in found if "_256_" in n]
 
 
@@ -225,7 +255,8 @@ def persistent_checks(layer):
         for title, check in (
             ("repeats", same_bits),
             ("two streams", two_streams),
-            ("beside products", beside_products),
+            ("next to products", next_to_products),
+            ("captured", captured),
         ):
             yield (
                 f"persistent {TYPES[dtype]} {label} {title}",

@@ -29,11 +29,11 @@ def main():
         help="the number of the first check; earlier checks are skipped (default: %(default)s)",
     )
     arguments = parser.parse_args()
+    # So that a kernel is compiled as on a machine that sees it for the first time.
+    os.environ.setdefault("CUDA_CACHE_DISABLE", "1")
     if not arguments.pretend and not torch.cuda.is_available():
         sys.exit("no GPU: PyTorch sees none")
     device = "cpu" if arguments.pretend else "cuda"
-    # So that a kernel is compiled as on a machine that sees it for the first time.
-    os.environ.setdefault("CUDA_CACHE_DISABLE", "1")
     if device == "cuda":
         # Makes the context and loads PyTorch's cuDNN and cuBLAS, which the core then takes.
         torch.nn.LSTM(2, 2, device=device)(torch.zeros(1, 1, 2, device=device))

@@ -96,7 +96,7 @@ def test_layers_and_persistent_kernels(rehearse, tmp_path):
 
 
 def test_calls_without_a_persistent_kernel_fail(rehearse, tmp_path):
-    # As if the core refused every kernel.
+    # As if the core launched none of them.
     text = (HERE / "layer_checks.py").read_text()
     wrong = text.replace("ALGORITHMS.index(name)", "0")
     assert text != wrong
@@ -111,6 +111,25 @@ def test_calls_without_a_persistent_kernel_fail(rehearse, tmp_path):
     assert good and not any("_256_" in line for line in good)
 
 
+def test_a_gpu_before_ampere_runs_the_steps(rehearse, tmp_path):
+    # As if the GPU of the mock were one, and the core launched no persistent kernel there.
+    changed = {}
+    for name, old, new in (
+        ("launches.py", "AMPERE = (8, 0)", "AMPERE = (9, 1)"),
+        ("layer_checks.py", "ALGORITHMS.index(name)", "0"),
+    ):
+        text = (HERE / name).read_text()
+        changed[name] = text.replace(old, new)
+        assert changed[name] != text
+    script = copy_of(HERE, tmp_path, changed)
+    done = rehearse("--only", "persistent", "persistent-times", script=script)
+    assert (done.returncode, counts(done)[1]) == (0, 0), done.stdout[-3000:]
+    assert "compute capability 9.0 has no persistent kernels" in done.stdout
+    script = copy_of(HERE, tmp_path, {"launches.py": changed["launches.py"]})
+    done = rehearse("--only", "persistent", script=script)
+    assert counts(done)[1] > 50, "launches on such a GPU are failures"
+
+
 def test_bits_that_differ_fail(rehearse, tmp_path):
     # As if equal bits differed.
     text = (HERE / "persistent_checks.py").read_text()
@@ -119,8 +138,8 @@ def test_bits_that_differ_fail(rehearse, tmp_path):
     script = copy_of(HERE, tmp_path, {"persistent_checks.py": wrong})
     done = rehearse("--only", "persistent", script=script)
     failures = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
-    assert done.returncode == 1 and len(failures) == 6
-    for title in ("repeats", "two streams", "beside products"):
+    assert done.returncode == 1 and len(failures) == 8
+    for title in ("repeats", "two streams", "next to products", "captured"):
         assert sum(f"{title} " in line for line in failures) == 2
 
 
