@@ -4,14 +4,17 @@
 
 #include "cc/core/network/dtype.h"
 #include "cc/core/network/rnn_config.h"
+#include "cc/gpu/layer/layer_executor.h"
 #include "cc/gpu/layer/layer_gpu.h"
+#include "tests/gpu/core/recorded_kernels.h"
 #include "tests/gpu/core/timed_calls.h"
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 
 // layer_checks.py has the same struct.
 struct CoreLayer {
-  int32_t mode, activation, recurrent_activation, dtype, training, time_major, allow_tf32;
+  int32_t mode, activation, recurrent_activation, dtype, training, time_major, allow_tf32,
+      algorithm;
   float cell_clip, proj_clip, zoneout_h, zoneout_c, layer_norm_epsilon;
   int64_t max_time, batch, input_size, units, proj;
   void* stream;
@@ -71,25 +74,31 @@ gpu::LayerInputs InputsOf(const void* const in[kInputs]) {
 Status Forward(const CoreLayer& core, const void* const in[kInputs], void* const out[3],
                void* reserve, gpu::DeviceAllocator* scratch) {
   gpu::LayerForwardArgs args = {};
+  gpu::ProductLibraries libraries;
+  RNN_OPS_RETURN_IF_ERROR(gpu::OpenRecordedLibraries(&libraries));
   RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, in, &args.problem));
+  args.algorithm = static_cast<gpu::LayerAlgorithm>(core.algorithm);
   args.in = InputsOf(in);
   args.y = out[0], args.h_n = out[1], args.c_n = out[2];
   args.reserve = reserve;
-  return gpu::LayerForward(args, scratch, core.stream);
+  return gpu::RunLayerForward(libraries, args, scratch, core.stream);
 }
 
 // given: y, dy, dh_n, dc_n. out: the gradients of the first nine inputs.
 Status Backward(const CoreLayer& core, const void* const in[kInputs], const void* const given[4],
                 const void* reserve, void* const out[9], gpu::DeviceAllocator* scratch) {
   gpu::LayerBackwardArgs args = {};
+  gpu::ProductLibraries libraries;
+  RNN_OPS_RETURN_IF_ERROR(gpu::OpenRecordedLibraries(&libraries));
   RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, in, &args.problem));
+  args.algorithm = static_cast<gpu::LayerAlgorithm>(core.algorithm);
   args.in = InputsOf(in);
   args.y = given[0], args.dy = given[1], args.dh_n = given[2], args.dc_n = given[3];
   args.reserve = reserve;
   args.dx = out[0], args.dh0 = out[1], args.dc0 = out[2];
   args.dkernel = out[3], args.drecurrent_kernel = out[4], args.dbias = out[5];
   args.dprojection = out[6], args.dpeepholes = out[7], args.dlayer_norm = out[8];
-  return gpu::LayerBackward(args, scratch, core.stream);
+  return gpu::RunLayerBackward(libraries, args, scratch, core.stream);
 }
 
 }  // namespace
@@ -117,17 +126,23 @@ CORE_API int core_layer_backward(const CoreLayer* core, const void* const in[kIn
   return Report(Backward(*core, in, given, reserve, out, &allocator));
 }
 
-// Measures the seconds of one call on the device, forward and, if core->training, backward, in a
-// series of `runs` calls. given, gradients: as `given` and `out` of core_layer_backward.
+// The passes of a timed call, as bits.
+enum CorePasses { kForwardPass = 1, kBackwardPass = 2 };
+
+// Measures the seconds of one call on the device in a series of `runs` calls. Backward without
+// forward reads what an earlier call left. given, gradients: as `given` and `out` of
+// core_layer_backward.
 CORE_API int core_layer_time(const CoreLayer* core, const void* const in[kInputs],
                              void* const out[3], const void* const given[4],
                              void* const gradients[9], void* reserve, void* scratch,
-                             int64_t scratch_bytes, int32_t runs, double* seconds) {
+                             int64_t scratch_bytes, int32_t passes, int32_t runs, double* seconds) {
   BlockAllocator allocator(scratch, scratch_bytes);
   const auto step = [&]() -> Status {
-    allocator.Reset();
-    RNN_OPS_RETURN_IF_ERROR(Forward(*core, in, out, reserve, &allocator));
-    if (core->training == 0) return Status();
+    if ((passes & kForwardPass) != 0) {
+      allocator.Reset();
+      RNN_OPS_RETURN_IF_ERROR(Forward(*core, in, out, reserve, &allocator));
+    }
+    if ((passes & kBackwardPass) == 0) return Status();
     allocator.Reset();
     return Backward(*core, in, given, reserve, gradients, &allocator);
   };

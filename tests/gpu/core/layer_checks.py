@@ -1,4 +1,7 @@
-"""LayerRNN of the GPU core against float64, and its times. Run by run.py."""
+"""LayerRNN of the GPU core against float64, and its times. Run by run.py.
+
+persistent_checks.py runs the same problems with the other algorithm, and more.
+"""
 
 import contextlib
 import ctypes
@@ -13,6 +16,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
+import launches  # noqa: E402
 from checks import TYPES, difference, verdict  # noqa: E402
 
 from support import layer_cases  # noqa: E402
@@ -20,6 +24,8 @@ from support.reference.spec import GATES  # noqa: E402
 
 MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru", "gru_reset_before", "rnn")
 ACTIVATIONS = ("tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear")
+ALGORITHMS = ("steps", "persistent")
+FORWARD, BACKWARD = 1, 2  # CorePasses of layer_api.cc
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3}
 # Largest difference relative to the largest element, or to 1. 16-bit types round h, and the gradients of
 # gates, at each step.
@@ -38,6 +44,7 @@ class Problem(ctypes.Structure):
     _fields_ = [
         *[(name, ctypes.c_int32) for name in ("mode", "activation", "recurrent_activation")],
         *[(name, ctypes.c_int32) for name in ("dtype", "training", "time_major", "allow_tf32")],
+        ("algorithm", ctypes.c_int32),
         *[(name, ctypes.c_float) for name in ("cell_clip", "proj_clip", "zoneout_h", "zoneout_c")],
         ("layer_norm_epsilon", ctypes.c_float),
         *[(name, ctypes.c_int64) for name in ("max_time", "batch", "input_size", "units", "proj")],
@@ -57,6 +64,7 @@ class Layer:
         self.library = ctypes.CDLL(str(path))
         self.library.core_layer_message.restype = ctypes.c_char_p
         self.device = device
+        self.launches = launches.Launches(self.library, device)
 
     def check(self, code):
         if code:
@@ -67,10 +75,23 @@ class Layer:
 
 
 class Call:
-    """One case with its tensors on the device; `tensors` are INPUTS."""
+    """One case with its tensors on the device; `tensors` are INPUTS.
 
-    def __init__(self, layer, case, dtype, time_major=True, training=True, allow_tf32=False):
+    `algorithms`: of forward and backward.
+    """
+
+    def __init__(
+        self,
+        layer,
+        case,
+        dtype,
+        time_major=True,
+        training=True,
+        allow_tf32=False,
+        algorithms=("steps", "steps"),
+    ):
         self.layer, self.case, self.dtype, self.time_major = layer, case, dtype, time_major
+        self.algorithms = [ALGORITHMS.index(name) for name in algorithms]
         i = case.inputs
         steps, batch, width = i.x.shape
         units = i.recurrent_kernel.shape[1] // GATES[case.rnn_mode]
@@ -124,8 +145,8 @@ class Call:
             return torch.from_numpy(np.asarray(array)).to(self.layer.device, number)
         return self.move_sequence(array) if name == "x" else self.move(array)
 
-    def run(self):
-        """Forward and backward; float64 arrays under the names of LayerCase.reference()."""
+    def enqueue(self):
+        """Forward and backward. The results are on the device, under the names of LayerCase.reference()."""
         scratch = []
 
         def allocate(size):
@@ -135,32 +156,32 @@ class Call:
             return None
 
         callback = ALLOCATE(allocate)
-        library, problem, inputs = (
-            self.layer.library,
-            ctypes.byref(self.problem),
-            addresses(self.tensors),
-        )
-        reserve = ctypes.c_void_p(self.reserve.data_ptr())
+        library, problem = self.layer.library, ctypes.byref(self.problem)
+        inputs, gradients = addresses(self.tensors), addresses(self.gradients)
+        outputs, reserve = addresses(self.outputs), ctypes.c_void_p(self.reserve.data_ptr())
+        self.problem.algorithm = self.algorithms[0]
+        self.layer.check(library.core_layer_forward(problem, inputs, outputs, reserve, callback))
+        self.problem.algorithm = self.algorithms[1]
         self.layer.check(
-            library.core_layer_forward(problem, inputs, addresses(self.outputs), reserve, callback)
-        )
-        self.layer.check(
-            library.core_layer_backward(
-                problem, inputs, self.given(), reserve, addresses(self.gradients), callback
-            )
+            library.core_layer_backward(problem, inputs, self.given(), reserve, gradients, callback)
         )
         results = dict(zip(OUTPUTS, self.outputs))
         results.update({f"{n}_backprop": t for n, t in zip(GRADIENTS, self.gradients)})
+        return {name: tensor for name, tensor in results.items() if tensor is not None}
+
+    def run(self):
+        """The results as float64 arrays, time-major."""
         swapped = () if self.time_major else ("output", "input_backprop")
-        arrays = {n: t.double().cpu().numpy() for n, t in results.items() if t is not None}
+        arrays = {n: t.double().cpu().numpy() for n, t in self.enqueue().items()}
         return {n: a.swapaxes(0, 1) if n in swapped else a for n, a in arrays.items()}
 
     def given(self):
         return addresses([self.outputs[0], *self.upstream])
 
-    def seconds(self, scratch, runs):
-        """The time of one call."""
+    def seconds(self, scratch, passes, runs):
+        """The time of one call. `passes`: FORWARD, BACKWARD or their sum."""
         found = ctypes.c_double()
+        self.problem.algorithm = self.algorithms[passes == BACKWARD]
         self.layer.check(
             self.layer.library.core_layer_time(
                 ctypes.byref(self.problem),
@@ -171,6 +192,7 @@ class Call:
                 ctypes.c_void_p(self.reserve.data_ptr()),
                 ctypes.c_void_p(scratch.data_ptr()),
                 ctypes.c_int64(scratch.numel()),
+                passes,
                 runs,
                 ctypes.byref(found),
             )
@@ -178,47 +200,67 @@ class Call:
         return found.value
 
 
-def compare(layer, mode, dtype, time_major, number, **settings):
-    rng = np.random.default_rng(number)
-    case = layer_cases.random_layer_case(mode, rng, TYPES[dtype], largest=(9, 33, 40, 70))
-    got = Call(layer, case, dtype, time_major, **settings).run()
+def compare(layer, case, dtype, **settings):
+    """The results against float64, and which persistent kernels ran."""
+    layer.launches.forget()
+    got = Call(layer, case, dtype, **settings).run()
+    right, names = layer.launches.verdict(case, dtype, settings.get("algorithms", ()))
     # Whether an output has reached its limit depends on its rounding.
     narrow = dtype in (torch.float16, torch.bfloat16)
     want = case.reference(output=got["output"] if narrow else None)
     errors = {name: difference(got[name], want[name]) for name in want if name in got}
     tf32 = settings.get("allow_tf32") and dtype == torch.float32
-    return verdict(errors, TF32_BOUND if tf32 else BOUNDS[dtype])
+    good, text = verdict(errors, TF32_BOUND if tf32 else BOUNDS[dtype])
+    return good and right, f"{text}; {names}"
+
+
+def compare_random(layer, mode, dtype, number, largest, **settings):
+    rng = np.random.default_rng(number)
+    case = layer_cases.random_layer_case(mode, rng, TYPES[dtype], largest=largest)
+    return compare(layer, case, dtype, **settings)
+
+
+LARGEST = (9, 33, 40, 70)  # T, B, I, H
 
 
 def wide_rows(layer, dtype):
     """Layer normalization of more units than a block has threads."""
     rng = np.random.default_rng(0)
     case = layer_cases.layer_case("lstm_layer_norm", (5, 7, 16, 600), rng, TYPES[dtype])
-    got, want = Call(layer, case, dtype).run(), case.reference()
-    return verdict({n: difference(got[n], want[n]) for n in want if n in got}, BOUNDS[dtype])
+    return compare(layer, case, dtype)
 
 
 def repeats(layer, mode, dtype):
     """The same call gives the same bits."""
-    case = layer_cases.layer_case(mode, (20, 32, 64, 256), np.random.default_rng(0), TYPES[dtype])
+    shape = (20, 32, 64, 256) if layer.device == "cuda" else (3, 4, 5, 6)
+    case = layer_cases.layer_case(mode, shape, np.random.default_rng(0), TYPES[dtype])
     first, second = (Call(layer, case, dtype).run() for _ in range(2))
     return all(np.array_equal(first[n], second[n]) for n in first), ""
 
 
-def layer_checks(layer):
+def random_checks(layer, section, largest=LARGEST, **settings):
     numbers = range(4 if layer.device == "cuda" else 1)
     for mode, dtype, time_major, k in itertools.product(
         layer_cases.MODES, DTYPES, (True, False), numbers
     ):
-        label = f"layers {TYPES[dtype]} {mode} time_major={time_major} {k}"
-        yield label, functools.partial(compare, layer, mode, dtype, time_major, k)
+        yield (
+            f"{section} {TYPES[dtype]} {mode} time_major={time_major} {k}",
+            functools.partial(
+                compare_random, layer, mode, dtype, k, largest, time_major=time_major, **settings
+            ),
+        )
+
+
+def layer_checks(layer):
+    yield from random_checks(layer, "layers")
     for dtype in (torch.float32, torch.float64):
         yield f"layers {TYPES[dtype]} wide rows", functools.partial(wide_rows, layer, dtype)
-    for mode in layer_cases.MODES if layer.device == "cuda" else ():
-        label = f"layers float32 {mode} tf32"
+    on_gpu = layer.device == "cuda"
+    for mode in layer_cases.MODES if on_gpu else layer_cases.MODES[:1]:
+        arguments = (layer, mode, torch.float32, 9, LARGEST)
         yield (
-            label,
-            functools.partial(compare, layer, mode, torch.float32, True, 9, allow_tf32=True),
+            f"layers float32 {mode} tf32",
+            functools.partial(compare_random, *arguments, allow_tf32=True),
         )
         for dtype in DTYPES:
             yield (
@@ -262,7 +304,8 @@ def time_layer(layer, shape, dtype, option, runs=5, repeats=5):
     cells = [TYPES[dtype], ", ".join(map(str, shape)), name]
     for training in (False, True):
         call = Call(layer, case, dtype, training=training)
-        call.seconds(scratch, 1)  # the warm-up
-        found = statistics.median(call.seconds(scratch, runs) for _ in range(repeats))
+        passes = FORWARD + BACKWARD * training
+        call.seconds(scratch, passes, 1)  # the warm-up
+        found = statistics.median(call.seconds(scratch, passes, runs) for _ in range(repeats))
         cells.append(f"{found * 1e6 / shape[0]:.2f}")
     return True, "| " + " | ".join(cells) + " |"

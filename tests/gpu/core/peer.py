@@ -5,7 +5,7 @@ import time
 
 import torch
 
-_KINDS = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn_tanh": torch.nn.RNN}
+KINDS = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn_tanh": torch.nn.RNN}
 
 
 def torch_peer(mode, shape, dtype, device):
@@ -18,7 +18,7 @@ def torch_peer(mode, shape, dtype, device):
         device: "cuda", or "cpu" for a rehearsal.
     """
     steps, batch, width, units, layers = shape
-    layer = _KINDS[mode](width, units, layers, device=device, dtype=dtype)
+    layer = KINDS[mode](width, units, layers, device=device, dtype=dtype)
     x = torch.randn(steps, batch, width, device=device, dtype=dtype, requires_grad=True)
     dy = torch.randn(steps, batch, units, device=device, dtype=dtype)
     leaves = (x, *layer.parameters())
@@ -34,12 +34,12 @@ def torch_peer(mode, shape, dtype, device):
         step = training_step if training else inference
         for _ in range(3):
             step()
-        return statistics.median(_time(step, runs, device) for _ in range(repeats))
+        return statistics.median(time_calls(step, runs, device) for _ in range(repeats))
 
     return seconds
 
 
-def _time(step, runs, device):
+def time_calls(step, runs, device):
     if device != "cuda":
         start = time.perf_counter()
         for _ in range(runs):

@@ -5,7 +5,8 @@
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
 first: `stack`, `block` and `layers` compare every configuration with float64, `matrix`, `block-times`,
-`layer-times` and `sweep` measure, `streams` may hang. A check that hangs, crashes or loses the GPU costs only itself. The log
+`layer-times` and `sweep` measure, `streams` may hang. `persistent` and `persistent-times` are for the
+persistent kernels of LayerRNN, and `sanitizer` runs small ones under compute-sanitizer. A check that hangs, crashes or loses the GPU costs only itself. The log
 and the report are complete up to the last check at every moment, so a run that is cut off is of
 use. With --pretend, device memory is host memory, for a mock driver, cuDNN and cuBLAS.
 """
@@ -26,7 +27,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import verification_page  # noqa: E402
 
-SECTIONS = ("stack", "block", "layers", "matrix", "block-times", "layer-times", "sweep", "streams")
+SECTIONS = ("stack", "block", "layers", "matrix", "block-times", "layer-times")
+SECTIONS += ("persistent", "persistent-times", "sweep", "sanitizer", "streams")
 _SHARE = re.compile(r"^(?:ok  |FAIL) (\S+ \S+) .*?([\d.e+-]+|inf) of the bound")
 _ROW = re.compile(r"\|(?: [^|]* \|)+")
 # The columns of matrix.HEAD and sweep.HEAD, which need PyTorch to be read; the tests compare them.
@@ -39,13 +41,19 @@ SWEEP_HEAD = (
     "persist_static, inference | standard, training | small_h, training | "
     "persist_static, training | persist_static - standard"
 )
+PERSISTENT_TIMES_HEAD = (
+    "cell | type | H | B | pass | persistent | steps | cuDNN | cuDNN as a graph | "
+    "persistent / bound from steps"
+)
 BLOCK_HEAD = "type | T, B, I, H | inference | torch.nn.LSTM | training | torch.nn.LSTM"
 LAYER_HEAD = "type | T, B, I, H | layer | inference, us a step | training, us a step"
 TABLES = (
-    ("matrix", MATRIX_HEAD),
-    ("block-times", BLOCK_HEAD),
-    ("layer-times", LAYER_HEAD),
-    ("sweep", SWEEP_HEAD),
+    ("matrix", "microseconds", MATRIX_HEAD),
+    ("block-times", "microseconds", BLOCK_HEAD),
+    ("layer-times", "microseconds", LAYER_HEAD),
+    ("persistent-times", "microseconds of a step", PERSISTENT_TIMES_HEAD),
+    ("persistent-loads", "milliseconds", "kernel | load"),
+    ("sweep", "microseconds", SWEEP_HEAD),
 )
 
 
@@ -56,7 +64,7 @@ class Report:
         self.command = command
         self.device, self.last, self.started = "unknown", "not started", time.monotonic()
         self.counts, self.worst = {}, {}  # by section and type
-        self.failures, self.rows = [], {name: [] for name, _ in TABLES}
+        self.failures, self.rows = [], {name: [] for name, _, _ in TABLES}
 
     def add(self, line):
         if line.startswith("device: "):
@@ -97,10 +105,10 @@ class Report:
             out.append(f"| {group} | {passed} | {failed} | {worst} |")
         if self.failures:
             out += ["", "```", *self.failures, "```"]
-        for name, head in TABLES:
+        for name, unit, head in TABLES:
             if self.rows[name]:
                 rule = "|" + " --- |" * (head.count("|") + 1)
-                out += ["", f"{name}, microseconds:", "", f"| {head} |", rule, *self.rows[name]]
+                out += ["", f"{name}, {unit}:", "", f"| {head} |", rule, *self.rows[name]]
         return "\n".join(out) + "\n"
 
 

@@ -13,7 +13,7 @@ MOCK = (*COMPILE, f"-I{TESTS / 'gpu' / 'mock'}")
 DRIVER = (
     TESTS / "gpu" / "mock" / "driver.cc",
     HERE / "driver_rest.cc",
-    TESTS / "cc" / "gpu" / "host_kernels.cc",
+    *(TESTS / "cc" / "gpu" / f"{p}.cc" for p in ("fibers", "host_kernels", "host_persistent")),
 )
 BLAS = (TESTS / "gpu" / "mock" / "blas.cc", HERE / "blas_rest.cc")
 CUDNN = tuple(TESTS / "cc" / "gpu" / f"fake_{p}.cc" for p in ("calls", "cudnn", "rnn", "weights"))

@@ -1,6 +1,7 @@
 """The child of run.py: imports PyTorch, and runs the checks of some sections."""
 
 import argparse
+import os
 import sys
 
 import isolation
@@ -10,6 +11,9 @@ from checks import stack_checks, stream_checks
 from core import Core
 from layer_checks import Layer, layer_checks, layer_times
 from matrix import matrix_checks
+from persistent_checks import persistent_checks
+from persistent_times import persistent_times
+from sanitizer import sanitized_checks, sanitizer_checks
 from sweep import sweep_checks
 
 
@@ -25,6 +29,8 @@ def main():
         help="the number of the first check; earlier checks are skipped (default: %(default)s)",
     )
     arguments = parser.parse_args()
+    # So that a kernel is compiled as on a machine that sees it for the first time.
+    os.environ.setdefault("CUDA_CACHE_DISABLE", "1")
     if not arguments.pretend and not torch.cuda.is_available():
         sys.exit("no GPU: PyTorch sees none")
     device = "cpu" if arguments.pretend else "cuda"
@@ -42,13 +48,18 @@ def main():
         "block-times": lambda: block_times(block),
         "layers": lambda: layer_checks(layer),
         "layer-times": lambda: layer_times(layer),
+        "persistent": lambda: persistent_checks(layer),
+        "persistent-times": lambda: persistent_times(layer),
+        "sanitizer": lambda: sanitizer_checks(arguments.library, arguments.pretend),
+        "sanitized": lambda: sanitized_checks(layer),
         "sweep": lambda: sweep_checks(core),
         "streams": lambda: stream_checks(core),
     }
     name = torch.cuda.get_device_name() if device == "cuda" else "a pretended GPU"
     # Without cuDNN all but the stacks can still be checked, and the error is that of each stack.
-    without_cudnn = ("block", "block-times", "layers", "layer-times")
-    needs_cudnn = any(section not in without_cudnn for section in arguments.sections)
+    needs_cudnn = any(
+        section in ("stack", "matrix", "sweep", "streams") for section in arguments.sections
+    )
     cudnn = f", cuDNN {core.cudnn_version()}" if needs_cudnn else ""
     print(f"device: {name}{cudnn}, PyTorch {torch.__version__}", flush=True)
     checks = (check for section in arguments.sections for check in makers[section]())

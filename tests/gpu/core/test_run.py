@@ -1,5 +1,6 @@
 """run.py on a mock driver, cuBLAS and cuDNN: it runs as on a GPU."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -79,6 +80,79 @@ def test_the_whole_run_fills_the_page(rehearse, tmp_path):
     assert "| lstm | float16 | 7 | 1 | 1 | 2 |" in text
 
 
+def test_layers_and_persistent_kernels(rehearse, tmp_path):
+    page = tmp_path / "page.md"
+    sections = ("persistent", "persistent-times", "layers", "layer-times", "sanitizer")
+    done = rehearse("--only", *sections, "--report", page, PATH=str(tmp_path))
+    passed, failed = counts(done)
+    assert (done.returncode, failed) == (0, 0), done.stdout[-3000:] + done.stderr[-3000:]
+    assert passed > 250
+    assert "ok   persistent float32 Forward_Gru_Float32_256_64_true" in done.stdout
+    assert "not run: compute-sanitizer is not on PATH" in done.stdout
+    text = page.read_text()
+    assert "| gru | float16 | 7 | 2 | backward |" in text
+    assert "| Backward_Gru_Float32_1024_64_true |" in text
+    assert "error" not in text.replace("worst error", "")
+
+
+def test_calls_without_a_persistent_kernel_fail(rehearse, tmp_path):
+    # As if the core launched none of them.
+    text = (HERE / "layer_checks.py").read_text()
+    wrong = text.replace("ALGORITHMS.index(name)", "0")
+    assert text != wrong
+    script = copy_of(HERE, tmp_path, {"layer_checks.py": wrong})
+    done = rehearse("--only", "persistent", script=script)
+    lines = done.stdout.splitlines()
+    failures = [line for line in lines if line.startswith("FAIL persistent")]
+    assert done.returncode == 1 and len(failures) > 50
+    assert all("no persistent kernel, but it should be " in line for line in failures)
+    # float64, and layers that no persistent kernel runs, are right in steps.
+    good = [line for line in lines if line.startswith("ok  ")]
+    assert good and not any("_256_" in line for line in good)
+
+
+def test_a_gpu_before_ampere_runs_the_steps(rehearse, tmp_path):
+    # As if the GPU of the mock were one, and the core launched no persistent kernel there.
+    changed = {}
+    for name, old, new in (
+        ("launches.py", "AMPERE = (8, 0)", "AMPERE = (9, 1)"),
+        ("layer_checks.py", "ALGORITHMS.index(name)", "0"),
+    ):
+        text = (HERE / name).read_text()
+        changed[name] = text.replace(old, new)
+        assert changed[name] != text
+    script = copy_of(HERE, tmp_path, changed)
+    done = rehearse("--only", "persistent", "persistent-times", script=script)
+    assert (done.returncode, counts(done)[1]) == (0, 0), done.stdout[-3000:]
+    assert "compute capability 9.0 has no persistent kernels" in done.stdout
+    script = copy_of(HERE, tmp_path, {"launches.py": changed["launches.py"]})
+    done = rehearse("--only", "persistent", script=script)
+    assert counts(done)[1] > 50, "launches on such a GPU are failures"
+
+
+def test_bits_that_differ_fail(rehearse, tmp_path):
+    # As if equal bits differed.
+    text = (HERE / "persistent_checks.py").read_text()
+    wrong = text.replace("!= bits(", "== bits(")
+    assert text != wrong
+    script = copy_of(HERE, tmp_path, {"persistent_checks.py": wrong})
+    done = rehearse("--only", "persistent", script=script)
+    failures = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
+    assert done.returncode == 1 and len(failures) == 8
+    for title in ("repeats", "two streams", "next to products", "captured"):
+        assert sum(f"{title} " in line for line in failures) == 2
+
+
+@pytest.mark.parametrize("status", [0, 99])
+def test_the_sanitizer_watches_the_small_kernels(rehearse, tmp_path, status):
+    program = tmp_path / "compute-sanitizer"
+    program.write_text(f'#!/bin/sh\nshift 4\n"$@" && exit {status}\n')
+    program.chmod(0o755)
+    done = rehearse("--only", "sanitizer", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert (done.returncode, counts(done)) == ((0, (2, 0)) if status == 0 else (1, (0, 2)))
+    assert done.stdout.count(f"4 checks, status {status}") == 2, done.stdout
+
+
 def test_a_way_that_fails_costs_its_cell_only(rehearse, tmp_path):
     page = tmp_path / "page.md"
     text = (HERE / "matrix.py").read_text()
@@ -92,7 +166,7 @@ def test_a_way_that_fails_costs_its_cell_only(rehearse, tmp_path):
     assert "TF_RNN_OPS_CUDNN_ALGO must be one of" in page.read_text()
 
 
-@pytest.mark.parametrize("name", ["matrix", "sweep"])
+@pytest.mark.parametrize("name", ["matrix", "sweep", "persistent_times"])
 def test_the_head_of_a_table_is_that_of_its_rows(name):
     program = f"import {name}, run; assert ' | '.join({name}.HEAD) == run.{name.upper()}_HEAD"
     subprocess.run([sys.executable, "-B", "-c", program], cwd=HERE, check=True)

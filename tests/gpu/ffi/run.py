@@ -11,6 +11,7 @@ cuBLAS, and XLA on the CPU.
 import argparse
 import importlib.util
 import itertools
+import os
 import pathlib
 import subprocess
 import sys
@@ -491,6 +492,8 @@ def main():
     checks.group("stacks", checks.sweep(arguments.every))
     checks.group("block", checks.block_sweep(arguments.every))
     checks.group("layers", layer_checks(checks, arguments.every))
+    os.environ["TF_RNN_OPS_GPU_ALGO"] = "persistent"  # read at each call
+    checks.group("layers in persistent kernels", layer_checks(checks, arguments.every))
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(1 if checks.failed else 0)
 

@@ -1,0 +1,103 @@
+"""The persistent kernels: which of them a problem should launch, and which were launched."""
+
+import ctypes
+
+import torch
+
+OPERANDS = {torch.float32: "Float32", torch.float16: "Half", torch.bfloat16: "BFloat16"}
+CELLS = {"lstm": "Lstm", "gru": "Gru", "rnn": "Vanilla", "rnn_tanh": "Vanilla"}
+CELLS["rnn_relu"] = "Vanilla"
+WIDTHS = (256, 512, 1024)
+ROWS_OF_PART, MOST_ROWS = 64, 128
+SMALL_TILE = 16  # of plain forward kernels; all others have tiles of 64 rows
+AMPERE = (8, 0)
+
+
+def is_general(case):
+    """Whether a problem has what only the general kernels have."""
+    i = case.inputs
+    gated = CELLS.get(case.rnn_mode) != "Vanilla"
+    usual = not gated or (case.activation, case.recurrent_activation) == ("tanh", "sigmoid")
+    more = (i.recurrent_mask, i.peepholes)
+    limits = (case.zoneout_h, case.zoneout_c, case.cell_clip)
+    return not usual or any(t is not None for t in more) or any(v > 0 for v in limits)
+
+
+def expected(case, dtype):
+    """The names of the kernels of both passes."""
+    i, cell = case.inputs, CELLS.get(case.rnn_mode)
+    batch, units = i.h0.shape[0], i.recurrent_kernel.shape[0]
+    plain = i.projection is None and i.layer_norm is None and 0 < batch <= MOST_ROWS
+    width = next((w for w in WIDTHS if w >= units), None)
+    general = is_general(case)
+    if not (plain and cell and width and dtype in OPERANDS) or (general and cell == "Vanilla"):
+        return set()
+    tail = str(general).lower()
+    names = set()
+    for first in range(0, batch, ROWS_OF_PART):
+        tile = SMALL_TILE if not general and batch - first <= SMALL_TILE else ROWS_OF_PART
+        names.add(f"Forward_{cell}_{OPERANDS[dtype]}_{width}_{tile}_{tail}")
+    if general and dtype == torch.float32 and width == WIDTHS[-1]:
+        names.clear()  # its weights do not fit the registers
+    return names | {f"Backward_{cell}_{OPERANDS[dtype]}_{width}_{ROWS_OF_PART}_{tail}"}
+
+
+class Launches:
+    """The launches of the core's library, and whether this GPU should run persistent kernels."""
+
+    def __init__(self, library, device):
+        self.library, self.device = library, device
+        for function in ("name", "load", "launched"):
+            getattr(library, f"core_persistent_{function}").restype = ctypes.c_char_p
+
+    def old_gpu(self):
+        """Text that says why no kernel can run, for GPUs before Ampere; "" on others."""
+        capability = torch.cuda.get_device_capability() if self.device == "cuda" else (9, 0)
+        if capability >= AMPERE:
+            return ""
+        return f"compute capability {capability[0]}.{capability[1]} has no persistent kernels"
+
+    def forget(self):
+        self.library.core_persistent_launched()
+
+    def launched(self):
+        """The names of the kernels since forget() or the last call of this method."""
+        return set(self.library.core_persistent_launched().decode().split())
+
+    def verdict(self, case, dtype, algorithms):
+        """Whether the launched kernels are those that should run a problem, and the text that says which."""
+        passes = [name for name, a in zip(("Forward", "Backward"), algorithms) if a == "persistent"]
+        want = {name for name in expected(case, dtype) if name.split("_")[0] in passes}
+        old, found = self.old_gpu(), self.launched()
+        text = ", ".join(sorted(found)) or (passes and old) or "no persistent kernel"
+        if found == (set() if old else want):
+            return True, text
+        reasons = [] if old else map(self.refusal, sorted(want - found))
+        return False, f"{text}, but it should be {', '.join(reasons) or 'less'}"
+
+    def refusal(self, name):
+        """The name, and why the kernel cannot run here if so."""
+        try:
+            self.load(name)
+        except RuntimeError as error:
+            return f"{name} ({error})"
+        return name
+
+    def names(self):
+        """All kernels, in the order of the library."""
+        count, found = 0, []
+        while (name := self.library.core_persistent_name(count)) is not None:
+            found.append(name.decode())
+            count += 1
+        return found
+
+    def load(self, name):
+        """Milliseconds that the driver took to load a kernel. Raises RuntimeError if it cannot run."""
+        stream = torch.cuda.current_stream().cuda_stream if self.device == "cuda" else None
+        found = ctypes.c_double()
+        error = self.library.core_persistent_load(
+            self.names().index(name), ctypes.c_void_p(stream), ctypes.byref(found)
+        )
+        if error is not None:
+            raise RuntimeError(error.decode())
+        return found.value
