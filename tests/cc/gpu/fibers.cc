@@ -62,12 +62,10 @@ struct Scheduler {
   const std::function<void()>& body;
   std::vector<Block> blocks;
   std::vector<Fiber> fibers;
-  char* stacks = nullptr;
   ucontext_t main = {};
   Fiber* current = nullptr;
 
   Scheduler(const FiberGrid& g, const std::function<void()>& b) : grid(g), body(b) {}
-  size_t StackBytes() const { return fibers.size() * kStackBytes; }
 
   Fiber& At(int block, int thread) { return fibers[block * grid.threads + thread]; }
 
@@ -160,6 +158,19 @@ bool RunBlock(Scheduler* s, int block, std::mt19937_64* random) {
   return runs;
 }
 
+// Memory for stacks. It is kept for the next grid, whose pages are then there already.
+__attribute__((noinline)) char* Stacks(size_t bytes) {
+  static thread_local char* stacks = nullptr;
+  static thread_local size_t size = 0;
+  if (bytes <= size) return stacks;
+  if (stacks != nullptr) munmap(stacks, size);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) Broken("no memory for stacks");
+  stacks = static_cast<char*>(memory), size = bytes;
+  return stacks;
+}
+
 void MakeFibers(Scheduler* s) {
   s->blocks.resize(s->grid.blocks);
   for (Block& block : s->blocks) {
@@ -167,15 +178,13 @@ void MakeFibers(Scheduler* s) {
     block.warps.resize(s->grid.threads / kLanes);
   }
   s->fibers.resize(size_t{1} * s->grid.blocks * s->grid.threads);
-  s->stacks = static_cast<char*>(mmap(nullptr, s->StackBytes(), PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (s->stacks == MAP_FAILED) Broken("no memory for stacks");
+  char* const stacks = Stacks(s->fibers.size() * kStackBytes);
   for (size_t k = 0; k < s->fibers.size(); ++k) {
     Fiber& fiber = s->fibers[k];
     fiber.block = static_cast<int>(k) / s->grid.threads;
     fiber.thread = static_cast<int>(k) % s->grid.threads;
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = s->stacks + k * kStackBytes;
+    fiber.context.uc_stack.ss_sp = stacks + k * kStackBytes;
     fiber.context.uc_stack.ss_size = kStackBytes;
     makecontext(&fiber.context, Start, 0);
   }
@@ -206,7 +215,6 @@ void RunFibers(const FiberGrid& grid, const std::function<void()>& thread) {
   for (const Block& block : s.blocks) {
     if (block.arrived != 0) Broken("some threads of a block ended before a barrier");
   }
-  munmap(s.stacks, s.StackBytes());
   scheduler = nullptr;
 }
 
