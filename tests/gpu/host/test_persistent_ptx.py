@@ -16,8 +16,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Ampere, Hopper, Blackwell.
 ARCHITECTURES = ["80", "90", "120"]
 # Bytes of registers that ptxas may move to memory, where the weights fill almost all registers.
-LIMITS = {f"Forward_Gru_{operand}_1024_64_true": 16 for operand in ("BFloat16", "Half")}
-LIMIT_OF_FLOAT32 = 64
+LIMITS = {
+    f"Forward_{cell}_{operand}_1024_64_true": 16
+    for cell in ("Lstm", "Gru")
+    for operand in ("BFloat16", "Half")
+}
+LIMIT_OF_FLOAT32 = 128
 
 
 @pytest.fixture(scope="module")
