@@ -7,6 +7,7 @@
 #include "cc/gpu/elementwise/persistent/operand.h"
 #include "cc/gpu/elementwise/persistent/persistent_args.h"
 #include "cc/gpu/elementwise/persistent/persistent_cell.h"
+#include "cc/gpu/elementwise/persistent/persistent_product.h"
 #include "cc/gpu/elementwise/persistent/persistent_shapes.h"
 
 namespace rnn_ops {
@@ -144,36 +145,6 @@ struct BackwardBlock {
     }
   }
 
-  // The product with the gradients of step t. Each load is issued before the product of the
-  // values before it.
-  RNN_OPS_DEVICE void MultiplyAll(int t) const {
-    const int groups = S::kHasGroups ? (p.rows + 15) / 16 : 1;
-    Factors v, next;
-    LoadFactors<0>(t, 0, v);
-    RNN_OPS_NO_UNROLL for (int group = 0; group < groups; ++group) {
-      const Word zero = UnknownZero(t + group);
-      const bool has_next = S::kHasGroups && group + 1 < groups;
-      Sums sums = {};
-      if (S::kIsHalved) {
-        LoadFactors<S::kPackets - kP>(t, group, next);
-        Multiply<0>(zero, v, sums);
-        if (has_next) LoadFactors<0>(t, group + 1, v);
-        Multiply<S::kPackets - kP>(zero, next, sums);
-        StoreSums(group, sums);
-        continue;
-      }
-      if (has_next) LoadFactors<0>(t, group + 1, next);
-      Multiply<0>(zero, v, sums);
-      StoreSums(group, sums);
-      if (!has_next) break;
-      ++group;
-      if (group + 1 < groups) LoadFactors<0>(t, group + 1, v);
-      Sums second = {};
-      Multiply<0>(UnknownZero(t + group), next, second);
-      StoreSums(group, second);
-    }
-  }
-
   // The gate of the k-th of `count` equal parts of the inner dimension.
   RNN_OPS_DEVICE static int GateOf(int k, int count) { return k * S::kInnerGates / count; }
   RNN_OPS_DEVICE float MaskOfGate(int item, int gate) const {
@@ -293,7 +264,7 @@ struct BackwardBlock {
   RNN_OPS_DEVICE bool Carry(int t, bool lost) {
     const unsigned round = (unsigned)(call.max_time - t);
     lost = IsLost(p.exchange.counter, round * BlocksOfGrid(), p.exchange.max_spins, lost);
-    MultiplyAll(t);
+    MultiplyGroups(*this, t, (p.rows + 15) / 16);
     BlockBarrier();
     if (S::kParts > 1) lost = SendParts(round, lost);
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {

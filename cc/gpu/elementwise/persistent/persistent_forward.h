@@ -8,6 +8,7 @@
 #include "cc/gpu/elementwise/persistent/operand.h"
 #include "cc/gpu/elementwise/persistent/persistent_args.h"
 #include "cc/gpu/elementwise/persistent/persistent_cell.h"
+#include "cc/gpu/elementwise/persistent/persistent_product.h"
 #include "cc/gpu/elementwise/persistent/persistent_shapes.h"
 
 namespace rnn_ops {
@@ -173,35 +174,6 @@ struct ForwardBlock {
     }
   }
 
-  // The product of step t. Each load is issued before the product of the values before it.
-  RNN_OPS_DEVICE void MultiplyAll(int t) const {
-    const int groups = S::kHasGroups ? (p.rows + kN * 8 - 1) / (kN * 8) : 1;
-    Factors v, next;
-    LoadFactors<0>(t, 0, v);
-    RNN_OPS_NO_UNROLL for (int group = 0; group < groups; ++group) {
-      const Word zero = UnknownZero(t + group);
-      const bool has_next = S::kHasGroups && group + 1 < groups;
-      Sums sums = {};
-      if (S::kIsHalved) {
-        LoadFactors<S::kPackets - kP>(t, group, next);
-        Multiply<0>(zero, v, sums);
-        if (has_next) LoadFactors<0>(t, group + 1, v);
-        Multiply<S::kPackets - kP>(zero, next, sums);
-        StoreSums(group, sums);
-        continue;
-      }
-      if (has_next) LoadFactors<0>(t, group + 1, next);
-      Multiply<0>(zero, v, sums);
-      StoreSums(group, sums);
-      if (!has_next) break;
-      ++group;
-      if (group + 1 < groups) LoadFactors<0>(t, group + 1, v);
-      Sums second = {};
-      Multiply<0>(UnknownZero(t + group), next, second);
-      StoreSums(group, second);
-    }
-  }
-
   // h R of one unit: the sums over the warps.
   RNN_OPS_DEVICE void SumWarps(int item, float* sums) const {
     const float* from = SharedMemory() + RowOf(item) * S::kStride +
@@ -273,7 +245,7 @@ struct ForwardBlock {
     RNN_OPS_NO_UNROLL for (int t = 0; t < p.steps; ++t) {
       const unsigned count = (unsigned)(t + 1) * BlocksOfGrid();
       lost = IsLost(p.exchange.counter, count, p.exchange.max_spins, lost);
-      if (has_product) MultiplyAll(t);
+      if (has_product) MultiplyGroups(*this, t, (p.rows + kN * 8 - 1) / (kN * 8));
       BlockBarrier();
       const float fault = lost ? NotANumber<float>() : 0.0f;
       RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
