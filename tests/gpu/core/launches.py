@@ -24,7 +24,7 @@ def is_general(case):
 
 
 def expected(case, dtype):
-    """The names of the kernels of both passes."""
+    """The names of the kernels of both passes on a large GPU."""
     i, cell = case.inputs, CELLS.get(case.rnn_mode)
     batch, units = i.h0.shape[0], i.recurrent_kernel.shape[0]
     plain = i.projection is None and i.layer_norm is None and 0 < batch <= MOST_ROWS
@@ -42,6 +42,17 @@ def expected(case, dtype):
     return names | {f"Backward_{cell}_{OPERANDS[dtype]}_{width}_{ROWS_OF_PART}_{tail}"}
 
 
+def blocks(name, units):
+    """The blocks of a kernel, each of which needs a multiprocessor: persistent_shapes.h."""
+    direction, cell, _, width, _, general = name.split("_")
+    wide = int(width) > 512
+    if direction == "Backward":
+        parts = 4 if wide else 1  # blocks that share their units
+        return -(-units // (8 * parts)) * parts
+    of_block = 16 if general == "true" or cell == "Vanilla" else 8 if wide else 4
+    return -(-units // of_block)
+
+
 class Launches:
     """The launches of the core's library, and whether this GPU should run persistent kernels."""
 
@@ -57,6 +68,16 @@ class Launches:
             return ""
         return f"compute capability {capability[0]}.{capability[1]} has no persistent kernels"
 
+    def multiprocessors(self):
+        if self.device != "cuda":
+            return 132  # of the mock
+        return torch.cuda.get_device_properties("cuda").multi_processor_count
+
+    def expected(self, case, dtype):
+        """The names of the kernels of both passes for which this GPU has the multiprocessors."""
+        units, most = case.inputs.recurrent_kernel.shape[0], self.multiprocessors()
+        return {name for name in expected(case, dtype) if blocks(name, units) <= most}
+
     def forget(self):
         self.library.core_persistent_launched()
 
@@ -67,7 +88,7 @@ class Launches:
     def verdict(self, case, dtype, algorithms):
         """Whether the launched kernels are those that should run a problem, and the text that says which."""
         passes = [name for name, a in zip(("Forward", "Backward"), algorithms) if a == "persistent"]
-        want = {name for name in expected(case, dtype) if name.split("_")[0] in passes}
+        want = {name for name in self.expected(case, dtype) if name.split("_")[0] in passes}
         old, found = self.old_gpu(), self.launched()
         text = ", ".join(sorted(found)) or (passes and old) or "no persistent kernel"
         if found == (set() if old else want):

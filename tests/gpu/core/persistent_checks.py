@@ -8,10 +8,10 @@ import contextlib
 import functools
 import itertools
 
+import launches
 import numpy as np
 import torch
 from checks import TYPES
-from launches import expected
 from layer_checks import BOUNDS, Call, compare, random_checks
 
 from support import layer_cases
@@ -79,7 +79,10 @@ def each_kernel(layer, name):
     shape = (3, tile - 3, 24, width - 3) if on_gpu else (2, 5 if tile == 16 else 17, 3, 19)
     options = {"functions": ("tanh", "hard_sigmoid")} if general == "true" else {}
     case = draw(MODES[cell], dtype, shape, general == "true", **options)
-    names, old = sorted(expected(case, dtype)), layer.launches.old_gpu()
+    needed, most = launches.blocks(name, shape[3]), layer.launches.multiprocessors()
+    if needed > most:
+        return True, f"needs {needed} multiprocessors, and the GPU has {most}"
+    names, old = sorted(layer.launches.expected(case, dtype)), layer.launches.old_gpu()
     # Loaded here, so that the text has the time.
     loads = [] if old else [layer.launches.load(n) for n in names]
     good, text = compare(layer, case, dtype, algorithms=PERSISTENT)
