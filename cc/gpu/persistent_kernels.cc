@@ -186,7 +186,8 @@ Status PersistentKernels::Prepare(CUcontext context, const PersistentKernel& ker
     RNN_OPS_RETURN_IF_CUDA_ERROR(api_, DeviceGetAttribute(entry.value, entry.attribute, device));
   }
   if (major < kAmpere || cooperative == 0) {
-    *reason = "the GPU is older than compute capability 8.0 or has no cooperative launches";
+    *reason = StrCat("it needs compute capability 8.0 and cooperative launches, and the GPU has ",
+                     major, ".x and ", cooperative ? "has them" : "lacks them");
     return Status();
   }
   if (kernel.Blocks(H) > multiprocessors) {

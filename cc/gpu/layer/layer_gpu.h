@@ -66,17 +66,17 @@ struct LayerBackwardArgs {
 // The size of the reserve space of training. Depends on nothing but the problem.
 int64_t LayerReserveBytes(const LayerProblem& problem);
 
+// The value of TF_RNN_OPS_GPU_ALGO.
+Status ParseLayerAlgorithm(const char* text, LayerAlgorithm* algorithm);
+
 // The functions enqueue the whole call on `stream` (a CUstream), in the context of the stream, and
 // fill every output, also for B = 0 or T = 0. They do not wait for the device and copy nothing to
-// or from the host, so a CUDA graph may capture them.
+// or from the host, so a CUDA graph may capture them after a first call, which loads modules. The
+// algorithm is that of the environment variable TF_RNN_OPS_GPU_ALGO.
 //
 // Errors: FailedPrecondition if the driver or cuBLAS cannot be opened, ResourceExhausted if
 // `allocator` has no memory, Internal with the function and its text if a call of the driver or
 // cuBLAS fails.
-// The value of TF_RNN_OPS_GPU_ALGO.
-Status ParseLayerAlgorithm(const char* text, LayerAlgorithm* algorithm);
-
-// With the algorithm of the environment variable TF_RNN_OPS_GPU_ALGO.
 Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream);
 Status LayerBackward(const LayerBackwardArgs& args, DeviceAllocator* allocator, void* stream);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kRowsOfPart = 64;
 // With more rows, a product for each step is as fast.
 constexpr int64_t kMostRows = 128;
-// A launch occupies the GPU for at most half a second. Counters have 32 bits, and UnknownZero()
+// A launch occupies the GPU for at most about a second. Counters have 32 bits, and UnknownZero()
 // needs less than 2^30.
 constexpr int64_t kMostSteps = int64_t{1} << 16;
 

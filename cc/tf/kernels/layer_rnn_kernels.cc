@@ -21,12 +21,15 @@ class LayerBackpropCpuKernel : public RnnBackpropCpuKernel {
 
  protected:
   absl::Status Run(const RnnCall& call) const override {
+    const absl::Status status = RnnBackpropCpuKernel::Run(call);
+    if (status.ok()) return status;
+    // The size may tell more than that it is wrong.
     const int64_t rows = std::accumulate(call.lengths.begin(), call.lengths.end(), int64_t{0});
     const LayerReserveCall made = {call.config(), call.dtype,
                                    call.tensors.in(Arg::layer_norm) != nullptr, rows};
     RNN_OPS_TF_RETURN_IF_ERROR(ToTf(
         CheckReserveMaker(made, DeviceKind::kCpu, FromTf(call.input(Arg::reserve_space).shape()))));
-    return RnnBackpropCpuKernel::Run(call);
+    return status;
   }
 };
 

@@ -88,6 +88,9 @@ struct FakeCalls {
                       kernel->is_cooperative &&
                       static_cast<int>(shared_bytes) <= current->most_shared_bytes_;
     if (!fits) return CUDA_ERROR_INVALID_VALUE;
+    if (static_cast<int>(gx) > current->multiprocessors_of_context) {
+      return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    }
     FiberGrid grid;
     grid.blocks = static_cast<int>(gx), grid.threads = static_cast<int>(bx);
     grid.shared_bytes = shared_bytes;

@@ -54,6 +54,7 @@ class FakeCuda {
 
   int compute_capability_major = 8;
   int multiprocessors = 132;
+  int multiprocessors_of_context = 132;
   bool launches_cooperatively = true;
   bool no_memory_for_modules = false;
   int largest_shared_bytes = 227 << 10;  // of a block; what an H100 has

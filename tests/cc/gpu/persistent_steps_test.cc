@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +18,7 @@
 #include "cc/core/network/dropout.h"
 #include "cc/gpu/elementwise/persistent/persistent_list.h"
 #include "cc/gpu/persistent_kernels.h"
+#include "cc/gpu/persistent_ptx.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/rnn_cases.h"
@@ -230,9 +234,11 @@ TEST(PersistentSteps, NoKernelRunsTheseProblems) {
   }
 }
 
-std::string Line(const std::string& pass, const std::string& reason) {
-  return "tf_rnn_ops: LayerRNN runs a kernel for each step instead of " + pass +
-         "_Lstm_Float32_256_" + (pass == "Forward" ? "16" : "64") + "_false: " + reason + "\n";
+// The lines of both passes.
+std::string Lines(const std::string& forward, const std::string& backward = "") {
+  const std::string start = "tf_rnn_ops: LayerRNN runs a kernel for each step instead of ";
+  return start + "Forward_Lstm_Float32_256_16_false: " + forward + "\n" + start +
+         "Backward_Lstm_Float32_256_64_false: " + (backward.empty() ? forward : backward) + "\n";
 }
 constexpr char kRefused[] =
     "cuFuncSetAttribute failed with another error (1) in cuFuncSetAttribute: text of the driver";
@@ -258,15 +264,12 @@ TEST(PersistentSteps, OtherGpusRunTheStepsOneByOne) {
     ExpectSame(kRnnGradients, got.values, want);
   }
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(log, Line("Forward",
-                      "the GPU is older than compute capability 8.0 or has no cooperative "
-                      "launches") +
-                     Line("Backward",
-                          "the GPU is older than compute capability 8.0 or has no "
-                          "cooperative launches") +
-                     Line("Forward", "it needs 10 multiprocessors and the GPU has 4") +
-                     Line("Backward", "it needs 5 multiprocessors and the GPU has 4") +
-                     Line("Forward", kRefused) + Line("Backward", kRefused));
+  const std::string needs =
+      "it needs compute capability 8.0 and cooperative launches, and the GPU ";
+  EXPECT_EQ(log, Lines(needs + "has 7.x and has them") +
+                     Lines("it needs 10 multiprocessors and the GPU has 4",
+                           "it needs 5 multiprocessors and the GPU has 4") +
+                     Lines(needs + "has 8.x and lacks them") + Lines(kRefused));
 }
 
 TEST(PersistentSteps, TheOrderOfBlocksHasNoEffect) {
@@ -422,6 +425,54 @@ TEST(PersistentSteps, EveryCallMayFail) {
   // Host memory, and three calls to load each of the two modules.
   EXPECT_EQ(steps, 7);
   EXPECT_GT(errors, 30);
+}
+
+// The context may use fewer multiprocessors than the GPU has. Later calls do without the kernel.
+TEST(PersistentSteps, ALaunchThatIsTooLargeIsNotRepeated) {
+  const RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, 3, 40);
+  const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+  const RnnValues want = Compute(c, inputs, LayerAlgorithm::kSteps);
+  FakeCuda cuda;
+  cuda.multiprocessors_of_context = 5;  // enough for the backward pass
+  ProductParts parts(&cuda);
+  const Status status = Compute(&cuda, &parts, c, inputs).status;
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("cuLaunchCooperativeKernel failed"));
+  const Computed next = Compute(&cuda, &parts, c, inputs);
+  ASSERT_TRUE(next.status.ok()) << next.status.message();
+  ExpectSame(kRnnOutputs, next.values, want);
+}
+
+// The driver gets the module of the kernel, with whole register numbers.
+TEST(PersistentSteps, ThePtxOfEachKernelIsItsOwn) {
+  const std::vector<Row> rows = Rows();
+  for (size_t k = 0; k < rows.size(); ++k) {
+    SCOPED_TRACE(rows[k].name);
+    std::string ptx;
+    ASSERT_TRUE(PersistentPtx(static_cast<int>(k), &ptx).ok());
+    const std::string entry = ".visible .entry ";
+    const size_t at = ptx.find(entry);
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_EQ(ptx.compare(at, entry.size() + rows[k].name.size() + 1, entry + rows[k].name + "("),
+              0);
+    EXPECT_EQ(ptx.find(entry, at + 1), std::string::npos);
+    // The largest number of each kind of register is near the number that is declared.
+    std::map<std::string, long> last, declared;
+    for (size_t p = ptx.find('%'); p != std::string::npos; p = ptx.find('%', p + 1)) {
+      const size_t digits = ptx.find_first_not_of("abcdefghijklmnopqrstuvwxyz", p + 1);
+      const std::string kind = ptx.substr(p + 1, digits - p - 1);
+      ASSERT_TRUE(ptx[digits] != '+' && ptx[digits] != '-') << ptx.substr(p, 20);
+      if (ptx[digits] == '<') declared[kind] = std::atol(&ptx[digits + 1]);
+      if (std::isdigit(ptx[digits])) last[kind] = std::max(last[kind], std::atol(&ptx[digits]));
+    }
+    EXPECT_GE(declared.size(), 4);
+    for (const auto& [kind, number] : declared) {
+      EXPECT_LT(last[kind], number) << kind;
+      EXPECT_GE(10 * (last[kind] + 1), 9 * number) << kind;
+    }
+  }
+  std::string unused;
+  EXPECT_EQ(PersistentPtx(static_cast<int>(rows.size()), &unused).code(), Code::kInternal);
 }
 
 TEST(PersistentSteps, TheEnvironmentVariable) {

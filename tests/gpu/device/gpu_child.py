@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import cases, layer_cases, layer_ops, tf_ops
+from support import cases, devices, layer_cases, layer_ops, tf_ops
 from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
@@ -245,8 +245,17 @@ def layers_off():
     }
 
 
+def one_layer():
+    """A call of LayerRNN and its gradient, whose launches the mock driver logs."""
+    rng = np.random.default_rng(0)
+    case = layer_cases.layer_case("lstm", (5, 3, 4, 6), rng, "float32")
+    with tf.device("/CPU:0"):
+        return {"results": sorted(layer_ops.run(devices.ops, case))}
+
+
 def main():
     what = {
+        "one_layer": one_layer,
         "layers_off": layers_off,
         "xla_then_op": lambda: in_and_out_of_xla(forward_compiled=True),
         "op_then_xla": lambda: in_and_out_of_xla(forward_compiled=False),

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import tf_rnn_ops
 import tf_rnn_ops.keras as ours
+from gpu.device.conftest import PRETEND
 from support import bounds, devices, layer_cases, layer_ops, subproc
 from support.bounds import assert_close
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.skipif(
 def _algorithm(request, monkeypatch):
     """The kernels read the variable in each call."""
     monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", request.param)
+    return request.param
 
 
 @pytest.fixture(autouse=True)
@@ -201,6 +203,18 @@ def test_options_of_keras_run_on_the_gpu(kind, masked, rng, monkeypatch):
             names = {"CudnnRNNV3"} if kind == "usual" else {"LayerRNN"} if training else inference
             assert set(ops.names) == names
     np.testing.assert_allclose(*results, atol=1e-5)
+
+
+@pytest.mark.skipif(not PRETEND, reason="the mock driver logs launches, a real one does not")
+def test_each_algorithm_launches_its_kernels(_algorithm):
+    arguments = ["-m", "gpu.device.gpu_child", "one_layer"]
+    done = subproc.run(arguments, env=subproc.environment(MOCK_CUDA_LOG="1"))
+    assert done.returncode == 0, done.stderr
+    launched = {line.split()[-1] for line in done.stderr.splitlines() if line.startswith("[mock]")}
+    persistent = {"Forward_Lstm_Float32_256_16_false", "Backward_Lstm_Float32_256_64_false"}
+    steps = {"lstm_step_f32", "lstm_back_f32"}
+    wanted = persistent if _algorithm == "persistent" else steps
+    assert launched & (persistent | steps) == wanted
 
 
 def test_without_the_switch_layers_have_no_kernel():

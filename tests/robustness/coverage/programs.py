@@ -85,7 +85,7 @@ class Coverage:
         ]
 
     def _embedded_ptx(self):
-        """The C++ source that Bazel's rule rnn_embedded_text makes of the PTX."""
+        """The C++ source that Bazel's rule rnn_embedded_file makes of the PTX."""
         source = self.plain.folder / "kernels_ptx.cc"
         text = native_build.run([ROOT / "build_defs/embed_ptx.sh"])
         if not source.exists() or source.read_text() != text:

@@ -13,7 +13,7 @@ namespace elementwise {
 struct Exchange {
   unsigned* values;    // factors of the products, twice, for even and odd steps
   unsigned* counter;   // of blocks that have announced a step
-  float* partial;      // sums of a part of the inner dimension; null without parts
+  float* partial;      // sums of a part of the inner dimension, if a kernel has parts
   unsigned* counters;  // of the blocks that share a sum, kCounterStep apart
   unsigned* gave_up;   // host memory: gets `number` if a block waited in vain
   unsigned number;     // of the kernel
