@@ -28,21 +28,23 @@ struct BlockLstm {
   static constexpr CellFormat Format(int32_t weight_layout) {
     CellFormat f = Lstm<UsualGates>::Format(weight_layout);
     f.keeps_gates = false;
+    f.pairs = false;
+    f.quads = false;
     return f;
   }
 
   template <typename T>
   using Tensors = BlockLstmTensors<T>;
 
-  template <typename T, typename O, int NV>
-  struct Forward : SumsInGates<T, O, NV, 4> {
+  template <typename T, int NV>
+  struct Forward : SumsInGates<T, NV, 4> {
     BlockLstmTensors<T> tensors;
 
-    Forward(const StepRows<T, O>& rows, const BlockLstmTensors<T>& tensors)
-        : SumsInGates<T, O, NV, 4>{rows}, tensors(tensors) {}
+    Forward(const StepRows<T>& rows, const BlockLstmTensors<T>& tensors)
+        : SumsInGates<T, NV, 4>{rows}, tensors(tensors) {}
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
-      const StepRows<T, O>& rows = this->rows;
+      const StepRows<T>& rows = this->rows;
       const BlockLstmTensors<T>& t = tensors;
       const int64_t unit = u * kLanes<T>;
       const int64_t n = rows.units - unit;
@@ -74,8 +76,8 @@ struct BlockLstm {
   // do = dh * co * s'(o); dc += dh * o * tanh'(c) + do * w_co.
   // dc_prev = dc * f + di * w_ci + df * w_cf.
   // di, df and dg are computed as in Lstm. The clipping is not differentiated, as in TensorFlow.
-  template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+  template <typename T>
+  static void Backward(const UnitRange& range, const GradientRow<T>& row,
                        const BlockLstmTensors<T>& t) {
     const int64_t first = row.row * range.size;
     ForUnitBlocks<T>(range, [&](int64_t unit) {

@@ -7,7 +7,7 @@
 //   part             what it contains or computes                                     in a cell
 //   Format(layout)   the gates in the weights and in the gate buffer; requirements    each
 //   Tensors<T>       inputs and outputs besides the rows below, such as functions     each
-//   Forward<T,O,NV>  a step of row i on the sums of one register tile, NV vectors:    no whole_rows
+//   Forward<T, NV>   a step of row i on the sums of one tile, NV vectors:             no whole_rows
 //     Init             the initial values of the sums of the recurrent product
 //     Sums             where unfinished sums are stored
 //     Finish           from the sums to the results of the row
@@ -58,6 +58,7 @@ struct CellFormat {
   bool carries_h = false;    // h depends on h_prev also outside of the recurrent product
   bool whole_rows = false;   // a row is computed when both products of all its units are known
   bool pairs = true;         // the products may run on pairs of bfloat16 (Note [Pairs])
+  bool quads = true;         // the products may run on quads of int8 (Note [Quads])
   bool plain = true;         // the products may run on unpacked weights
 
   constexpr bool splits_bias() const { return split_bias != kNoGate; }
@@ -65,14 +66,13 @@ struct CellFormat {
 };
 
 // The rows of one step. The pointer of row i points to unit 0 of the row.
-template <typename T, typename O = T>
+template <typename T>
 struct StepRows {
   const T** h_prev;     // [n] rows of S elements
   T** gates;            // [n] in: input products and biases; out: values for backward
   const T** c_prev;     // [n] if the cell has a second state
   T** c;                // [n] out, if the cell has a second state
-  O** out;              // [n] out: h rounded to O, or the input m of a second product
-  T** exact_h;          // [n] out, if the cell carries h and O is not T: h before rounding
+  T** out;              // [n] out: h, or the input m of a second product
   int64_t first_row;    // the index of row 0 among the packed rows
   int64_t units;        // H
   int64_t first_block;  // the unit block of panel 0
@@ -98,7 +98,7 @@ struct WholeRow {
 };
 
 // The values of one step in one row for the gradient.
-template <typename T, typename E>
+template <typename T>
 struct GradientRow {
   int64_t row;      // the index of the packed row
   const T* gates;   // the gates of the forward pass, if the cell keeps gates
@@ -111,7 +111,7 @@ struct GradientRow {
   T* dh;
   const T* dy;  // [H] is added to dh; null: dh is complete
   T* dc;        // second state: dc from the next step, replaced by dc_prev
-  E* dgates;    // out
+  T* dgates;    // out
   const T* dm;  // if the cell has a second product: the gradient of m
   T* m;         // out, second product: its input m; projection: h before the product
   // With whole_rows:
@@ -121,11 +121,11 @@ struct GradientRow {
 
 // The NV sums of a panel in the gate buffer. A unit block has kBuffer vectors, and the sums begin
 // at vector kAt. If a unit block is one vector, a panel has NV unit blocks.
-template <typename T, typename O, int NV, int kBuffer, int kAt = 0>
+template <typename T, int NV, int kBuffer, int kAt = 0>
 struct SumsInGates {
   static constexpr int kVectors = NV;
   static constexpr int kBlocks = kBuffer == 1 ? NV : 1;
-  StepRows<T, O> rows;
+  StepRows<T> rows;
 
   EIGEN_ALWAYS_INLINE T* Sums(int64_t i, int64_t panel) const {
     return rows.gates[i] + ((rows.first_block + panel * kBlocks) * kBuffer + kAt) * kLanes<T>;
@@ -165,10 +165,10 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadGradient(const T* carried, const T* added, int
 
 // Stores the gradient of vector v of a unit block. Lanes beyond H are cleared: with an infinite
 // input they contain inf * 0, and the next product reads all lanes.
-template <int kBuffer, typename T, typename E>
-EIGEN_ALWAYS_INLINE void StoreGradient(E* dgates, int64_t unit, int v, const Packet<T>& value,
+template <int kBuffer, typename T>
+EIGEN_ALWAYS_INLINE void StoreGradient(T* dgates, int64_t unit, int v, const Packet<T>& value,
                                        int64_t units) {
-  StoreOperands(dgates, kBuffer * unit + v * kLanes<T>, KeepFirst<T>(value, units - unit));
+  Store(dgates + kBuffer * unit + v * kLanes<T>, KeepFirst<T>(value, units - unit));
 }
 
 // Calls fn(unit) for the first unit of each unit block of a range.

@@ -7,8 +7,6 @@
 #ifndef TF_RNN_OPS_CC_CPU_CELL_GRU_H_
 #define TF_RNN_OPS_CC_CPU_CELL_GRU_H_
 
-#include <type_traits>
-
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/gates.h"
 
@@ -37,12 +35,12 @@ struct Gru {
   template <typename T>
   using Tensors = Gates<T>;
 
-  template <typename T, typename O, int NV>
-  struct Forward : SumsInGates<T, O, NV, 4, kReset> {
+  template <typename T, int NV>
+  struct Forward : SumsInGates<T, NV, 4, kReset> {
     Gates<T> gates;
 
-    Forward(const StepRows<T, O>& rows, const Gates<T>& gates)
-        : SumsInGates<T, O, NV, 4, kReset>{rows}, gates(gates) {}
+    Forward(const StepRows<T>& rows, const Gates<T>& gates)
+        : SumsInGates<T, NV, 4, kReset>{rows}, gates(gates) {}
 
     EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t u, Packet<T>* acc) const {
       constexpr int V = kLanes<T>;
@@ -54,7 +52,7 @@ struct Gru {
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
       constexpr int V = kLanes<T>;
-      const StepRows<T, O>& rows = this->rows;
+      const StepRows<T>& rows = this->rows;
       T* g = rows.gates[i] + u * 4 * V;
       const int64_t n = rows.units - u * V;
       const Packet<T> reset = gates.Gate(acc[0]);
@@ -65,18 +63,15 @@ struct Gru {
       Store(g + kReset * V, reset);
       Store(g + kUpdate * V, update);
       Store(g + kRecurrent * V, acc[2]);
-      const Packet<T> h = Between<T>(update, h_prev, candidate);
-      if constexpr (!std::is_same_v<T, O>) Store(rows.exact_h[i] + u * V, h);
-      StoreFirst(rows.out[i] + u * V, h, n);
+      StoreFirst(rows.out[i] + u * V, Between<T>(update, h_prev, candidate), n);
     }
   };
 
   // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z).
   // dq = dn * r; dr = dn * q * s'(r).
   // The part of dh_prev that bypasses the weights is dh * z.
-  template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
-                       const Gates<T>& gates) {
+  template <typename T>
+  static void Backward(const UnitRange& range, const GradientRow<T>& row, const Gates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const T* g = row.gates + 4 * unit;

@@ -34,16 +34,16 @@ struct GruResetBefore {
   using Tensors = ChosenGates<T>;
 
   // Computes r and z, and stores m in rows.out.
-  template <typename T, typename O, int NV>
-  struct Forward : SumsInGates<T, O, NV, 3, kReset> {
+  template <typename T, int NV>
+  struct Forward : SumsInGates<T, NV, 3, kReset> {
     ChosenGates<T> gates;
 
-    Forward(const StepRows<T, O>& rows, const ChosenGates<T>& gates)
-        : SumsInGates<T, O, NV, 3, kReset>{rows}, gates(gates) {}
+    Forward(const StepRows<T>& rows, const ChosenGates<T>& gates)
+        : SumsInGates<T, NV, 3, kReset>{rows}, gates(gates) {}
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
       constexpr int V = kLanes<T>;
-      const StepRows<T, O>& rows = this->rows;
+      const StepRows<T>& rows = this->rows;
       T* g = rows.gates[i] + u * 3 * V;
       const int64_t n = rows.units - u * V;
       const Packet<T> reset = gates.Gate(acc[0]);
@@ -70,8 +70,8 @@ struct GruResetBefore {
   }
 
   // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z). dh is replaced by dh * z.
-  template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+  template <typename T>
+  static void Backward(const UnitRange& range, const GradientRow<T>& row,
                        const ChosenGates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
@@ -88,8 +88,8 @@ struct GruResetBefore {
   }
 
   // With dm, the gradient of m: dr = dm * h_prev * s'(r); dh += dm * r.
-  template <typename T, typename E>
-  static void BackAfterSecond(const UnitRange& range, const GradientRow<T, E>& row,
+  template <typename T>
+  static void BackAfterSecond(const UnitRange& range, const GradientRow<T>& row,
                               const ChosenGates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {

@@ -25,8 +25,7 @@ struct LstmGates {
     constexpr int V = kLanes<T>;
     Store(g, in), Store(g + V, forget), Store(g + 2 * V, candidate), Store(g + 3 * V, out);
   }
-  template <typename E>
-  EIGEN_ALWAYS_INLINE void StoreGradients(E* dgates, int64_t unit, int64_t units) const {
+  EIGEN_ALWAYS_INLINE void StoreGradients(T* dgates, int64_t unit, int64_t units) const {
     StoreGradient<4, T>(dgates, unit, 0, in, units);
     StoreGradient<4, T>(dgates, unit, 1, forget, units);
     StoreGradient<4, T>(dgates, unit, 2, candidate, units);
@@ -59,16 +58,16 @@ struct Lstm {
                  pmul(Load(g + kInput * V), Load(g + kCandidate * V)));
   }
 
-  template <typename T, typename O, int NV>
-  struct Forward : SumsInGates<T, O, NV, 4> {
+  template <typename T, int NV>
+  struct Forward : SumsInGates<T, NV, 4> {
     Gates<T> gates;
 
-    Forward(const StepRows<T, O>& rows, const Gates<T>& gates)
-        : SumsInGates<T, O, NV, 4>{rows}, gates(gates) {}
+    Forward(const StepRows<T>& rows, const Gates<T>& gates)
+        : SumsInGates<T, NV, 4>{rows}, gates(gates) {}
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
       constexpr int V = kLanes<T>;
-      const StepRows<T, O>& rows = this->rows;
+      const StepRows<T>& rows = this->rows;
       const Packet<T> in = gates.Gate(acc[kInput]);
       const Packet<T> forget = gates.Gate(acc[kForget]);
       const Packet<T> candidate = gates.State(acc[kCandidate]);
@@ -83,9 +82,8 @@ struct Lstm {
   // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c).
   // di = dc * g * s'(i); df = dc * c_prev * s'(f).
   // dg = dc * i * tanh'(g); dc_prev = dc * f.
-  template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
-                       const Gates<T>& gates) {
+  template <typename T>
+  static void Backward(const UnitRange& range, const GradientRow<T>& row, const Gates<T>& gates) {
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const auto [in, forget, candidate, out] = LstmGates<T>::At(row.gates + 4 * unit);
       const Packet<T> tanh_c = gates.State(Load(row.c + unit));

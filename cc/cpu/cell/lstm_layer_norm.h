@@ -85,6 +85,7 @@ struct LstmLayerNorm {
     CellFormat f = Lstm<ChosenGates>::Format(weight_layout);
     f.whole_rows = true;
     f.pairs = false;
+    f.quads = false;
     f.plain = false;
     return f;
   }
@@ -138,8 +139,8 @@ struct LstmLayerNorm {
     });
   }
 
-  template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+  template <typename T>
+  static void Backward(const UnitRange& range, const GradientRow<T>& row,
                        const LayerNormTensors<T>& t) {
     RNN_DCHECK(range.begin == 0 && range.end == range.size);
     RowGradient<T>(range, row, t).Run();
@@ -182,7 +183,7 @@ struct LstmLayerNorm {
   template <typename T>
   class RowGradient {
    public:
-    RowGradient(const UnitRange& range, const GradientRow<T, T>& row, const LayerNormTensors<T>& t)
+    RowGradient(const UnitRange& range, const GradientRow<T>& row, const LayerNormTensors<T>& t)
         : range_(range),
           row_(row),
           t_(t),
@@ -294,7 +295,7 @@ struct LstmLayerNorm {
     }
 
     const UnitRange range_;
-    const GradientRow<T, T>& row_;
+    const GradientRow<T>& row_;
     const LayerNormTensors<T>& t_;
     const int64_t units_;
     const Normalization<T, 4> x_, h_;

@@ -27,22 +27,23 @@ struct LstmPeephole {
   static constexpr CellFormat Format(int32_t weight_layout) {
     CellFormat f = Lstm<Gates>::Format(weight_layout);
     f.pairs = false;
+    f.quads = false;
     return f;
   }
 
   template <typename T>
   using Tensors = PeepholeTensors<T, Gates>;
 
-  template <typename T, typename O, int NV>
-  struct Forward : SumsInGates<T, O, NV, 4> {
+  template <typename T, int NV>
+  struct Forward : SumsInGates<T, NV, 4> {
     Tensors<T> tensors;
 
-    Forward(const StepRows<T, O>& rows, const Tensors<T>& tensors)
-        : SumsInGates<T, O, NV, 4>{rows}, tensors(tensors) {}
+    Forward(const StepRows<T>& rows, const Tensors<T>& tensors)
+        : SumsInGates<T, NV, 4>{rows}, tensors(tensors) {}
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
       constexpr int V = kLanes<T>;
-      const StepRows<T, O>& rows = this->rows;
+      const StepRows<T>& rows = this->rows;
       const Tensors<T>& t = tensors;
       const Packet<T> c_prev = Load(rows.c_prev[i] + u * V);
       const Packet<T> in = t.gates.Gate(pmadd(c_prev, Load(t.i + u * V), acc[Gate::kInput]));
@@ -58,8 +59,8 @@ struct LstmPeephole {
 
   // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c) + do * p_o, and dc = 0 where c was clipped.
   // dc_prev = dc * f + di * p_i + df * p_f. The formulas of di, df and dg are the same as in Lstm.
-  template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row, const Tensors<T>& t) {
+  template <typename T>
+  static void Backward(const UnitRange& range, const GradientRow<T>& row, const Tensors<T>& t) {
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const auto [in, forget, candidate, out] = LstmGates<T>::At(row.gates + 4 * unit);
       const Packet<T> tanh_c = t.gates.State(Load(row.c + unit));

@@ -35,12 +35,12 @@ struct Vanilla {
   using Tensors = Function<T>;
 
   // The vectors of a panel are unit blocks. The gate buffer is only read.
-  template <typename T, typename O, int NV>
-  struct Forward : SumsInGates<T, O, NV, 1> {
+  template <typename T, int NV>
+  struct Forward : SumsInGates<T, NV, 1> {
     Function<T> function;
 
-    Forward(const StepRows<T, O>& rows, const Function<T>& function)
-        : SumsInGates<T, O, NV, 1>{rows}, function(function) {}
+    Forward(const StepRows<T>& rows, const Function<T>& function)
+        : SumsInGates<T, NV, 1>{rows}, function(function) {}
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t panel, const Packet<T>* acc) const {
       const int64_t first = (this->rows.first_block + panel * NV) * kLanes<T>;
@@ -52,8 +52,8 @@ struct Vanilla {
   };
 
   // dgate = dh * act'(h).
-  template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+  template <typename T>
+  static void Backward(const UnitRange& range, const GradientRow<T>& row,
                        const Function<T>& function) {
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const Packet<T> h = LoadFirst(row.h + unit, range.size - unit);

@@ -46,6 +46,7 @@ struct Zoneout {
     CellFormat f = Cell::Format(weight_layout);
     f.carries_h = true;
     f.pairs = false;
+    f.quads = false;
     f.plain = false;
     return f;
   }
@@ -53,16 +54,16 @@ struct Zoneout {
   template <typename T>
   using Tensors = ZoneoutTensors<T>;
 
-  template <typename T, typename O, int NV>
-  struct Forward : Cell::template Forward<T, O, NV> {
-    using Made = typename Cell::template Forward<T, O, NV>;
+  template <typename T, int NV>
+  struct Forward : Cell::template Forward<T, NV> {
+    using Made = typename Cell::template Forward<T, NV>;
     ZoneoutTensors<T> tensors;
 
-    Forward(const StepRows<T, O>& rows, const ZoneoutTensors<T>& tensors)
+    Forward(const StepRows<T>& rows, const ZoneoutTensors<T>& tensors)
         : Made(rows, tensors.gates), tensors(tensors) {}
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
-      const StepRows<T, O>& rows = this->rows;
+      const StepRows<T>& rows = this->rows;
       const int64_t row = rows.first_row + i, unit = u * kLanes<T>, n = rows.units - unit;
       // If c is not kept, the new c overwrites c_prev.
       Packet<T> c_prev = Set<T>(T(0));
@@ -72,7 +73,7 @@ struct Zoneout {
         T* c = rows.c[i] + unit;
         Store(c, tensors.c.Mix(row, unit, c_prev, Load(c)));
       }
-      O* h = rows.out[i] + unit;
+      T* h = rows.out[i] + unit;
       StoreFirst(h, tensors.h.Mix(row, unit, LoadFirst(rows.h_prev[i] + unit, n), LoadFirst(h, n)),
                  n);
     }
@@ -80,14 +81,14 @@ struct Zoneout {
 
   // The gradient of the cell itself from dh~ = (1 - k) * dh and dc~ = (1 - k) * dc with the k of c.
   // k * dh and k * dc are added to the gradients of h_prev and c_prev.
-  template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+  template <typename T>
+  static void Backward(const UnitRange& range, const GradientRow<T>& row,
                        const ZoneoutTensors<T>& t) {
     constexpr int kBuffer = Cell::Format(0).buffer;
     const Packet<T> one = Set<T>(T(1));
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const int64_t n = range.size - unit;
-      GradientRow<T, E> made = row;
+      GradientRow<T> made = row;
       made.gates = row.gates + kBuffer * unit;
       made.dgates = row.dgates + kBuffer * unit;
       made.h_prev = row.h_prev + unit;
@@ -107,7 +108,7 @@ struct Zoneout {
         kept_dc = pmul(dc, kept_c);
         Store(made.dc, pmul(dc, psub(one, kept_c)));
       }
-      Cell::template Backward<T, E>({0, std::min<int64_t>(n, kLanes<T>), n}, made, t.gates);
+      Cell::template Backward<T>({0, std::min<int64_t>(n, kLanes<T>), n}, made, t.gates);
       Packet<T> dh_prev = pmul(dh, kept_h);
       if constexpr (Cell::Format(0).carries_h) dh_prev = padd(dh_prev, Load(made.dh));
       Store(made.dh, dh_prev);

@@ -97,7 +97,7 @@ class BlockLstmPass {
 };
 
 // The implementation of block_lstm_forward in the kernel table.
-template <typename T, typename E = T>
+template <typename T>
 class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
   using Base = BlockLstmPass<T, ForwardPlan<T>>;
   using Base::p_, Base::peepholes_, Base::plan_;
@@ -111,13 +111,13 @@ class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
     const Sizes<T>& s = layer.sizes;
     auto out = [&t](Arg arg) { return t.out<T>(arg); };
     layer.in = p_.input_size;
-    layer.operand_x = UserRows(plan_.seq, t.in<T>(Arg::x), p_.input_size);
+    layer.operand_x = AsOperands(UserRows(plan_.seq, t.in<T>(Arg::x), p_.input_size));
     layer.y = UserRows(plan_.seq, out(Arg::h), p_.num_units);
     layer.h0 = BlockState(p_, t.in<T>(Arg::h_prev));
     layer.c0 = BlockState(p_, t.in<T>(Arg::cs_prev));
     layer.c_row = p_.num_units;
     layer.dirs[0].c = out(Arg::cs);
-    layer.dirs[0].weights.source = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
+    layer.dirs[0].weights.source.exact = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
     BlockLstmTensors<T> tensors = {};
     tensors.clip = p_.cell_clip > 0 ? static_cast<T>(p_.cell_clip) : T(0);
     tensors.i = out(Arg::i), tensors.f = out(Arg::f), tensors.o = out(Arg::o);
@@ -125,7 +125,7 @@ class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
     SetPeepholes(args, s, peepholes_, &tensors);
     PackForwardWeights(layer, p_.input_size, plan_.split, args.parallel);
     layer.cells = WithBlockLstm(
-        p_, [&](auto cell) { return CellRunnerOf<decltype(cell), T, T>(layer.reads, &tensors); });
+        p_, [&](auto cell) { return CellRunnerOf<decltype(cell)>(s.operands, &tensors); });
     RunForwardRecurrence(layer, plan_.split, args.parallel);
     for (Arg arg : {Arg::i, Arg::cs, Arg::f, Arg::o, Arg::ci, Arg::co, Arg::h}) {
       ZeroRest(p_, out(arg), p_.num_units);
@@ -135,7 +135,7 @@ class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
 };
 
 // The implementation of block_lstm_backward in the kernel table.
-template <typename T, typename E = T>
+template <typename T>
 class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
   using Base = BlockLstmPass<T, BackwardPlan<T>>;
   using Base::p_, Base::peepholes_, Base::plan_;
@@ -155,12 +155,13 @@ class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
     tensors.ci = read(Arg::ci), tensors.co = read(Arg::co);
     tensors.cs_grad = t.in<T>(Arg::cs_grad);
     SetPeepholes(args, s, peepholes_, &tensors);
-    const WeightViews<const T> source = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
+    WeightSource<T> source = {};
+    source.exact = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
     const WeightViews<T> target = BlockLstmViews(p_, s, t.out<T>(Arg::w), t.out<T>(Arg::b));
     ZeroRest(p_, t.out<T>(Arg::x), p_.input_size);
     PackBackwardWeights(layer, &source, plan_.split, args.parallel);
-    layer.cells = WithBlockLstm(
-        p_, [&](auto cell) { return GradientRunnerOf<decltype(cell), T, T>(&tensors); });
+    layer.cells =
+        WithBlockLstm(p_, [&](auto cell) { return GradientRunnerOf<decltype(cell)>(&tensors); });
     RunBackwardRecurrence(layer, plan_.split, args.parallel);
     RunBackwardProducts(layer, &target, args.parallel);
     if (p_.use_peephole) {

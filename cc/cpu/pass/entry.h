@@ -19,15 +19,6 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). Rare modes compute in
-// float32: a second product in each step, peepholes, skip_input, masks. The batch is not
-// considered, because it is unknown when weights are packed.
-inline bool UsesPairs(const RnnProblem& p) {
-  return p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 && FormatOf(p).pairs &&
-         !p.skips_input(0) && !p.input_masked && !p.recurrent_masked &&
-         CpuPairUnit() != PairUnit::kNone;
-}
-
 // Widens the tensors of type Narrow that `pass` does not read or write in their own type.
 template <typename Narrow, typename Pass>
 CallTensors Widen(const CallTensors& tensors, const Pass& pass, Widened<Narrow>& widened) {
@@ -86,37 +77,17 @@ int32_t RunWidened(const Args& args) {
   return result;
 }
 
-// Runs a pass on int8 weights.
-template <typename Pass>
-int32_t RunQuantized(const RnnArgs& args) {
-  switch (args.problem.dtype) {
-    case kFloat16:
-      return RunWidened<Pass, Eigen::half>(args);
-    case kBFloat16:
-      return RunWidened<Pass, Eigen::bfloat16>(args);
-    default:
-      return RunPass<Pass>(args);
-  }
-}
-
-template <template <typename, typename> class Pass, typename Args>
+template <template <typename> class Pass, typename Args>
 int32_t Run(const Args* args) {
-  if constexpr (!std::is_same_v<Pass<float, float>, BackwardPass<float, float>> &&
-                std::is_same_v<Args, RnnArgs>) {
-    if (args->problem.int8_weights) return RunQuantized<Pass<float, Quad>>(*args);
-  }
   switch (args->problem.dtype) {
     case kFloat64:
-      return RunPass<Pass<double, double>>(*args);
+      return RunPass<Pass<double>>(*args);
     case kFloat16:
-      return RunWidened<Pass<float, float>, Eigen::half>(*args);
+      return RunWidened<Pass<float>, Eigen::half>(*args);
     case kBFloat16:
-      if constexpr (kHasPairs && std::is_same_v<Args, RnnArgs>) {
-        if (UsesPairs(args->problem)) return RunWidened<Pass<float, Pair>, Eigen::bfloat16>(*args);
-      }
-      return RunWidened<Pass<float, float>, Eigen::bfloat16>(*args);
+      return RunWidened<Pass<float>, Eigen::bfloat16>(*args);
     default:
-      return RunPass<Pass<float, float>>(*args);
+      return RunPass<Pass<float>>(*args);
   }
 }
 
@@ -126,23 +97,18 @@ inline int32_t LinearRecurrence(const LinearRecurrenceArgs* args) {
                                          : RunPass<LinearPass<float>>(*args);
 }
 
-template <typename T, typename E = T>
+template <typename T>
 RnnNetwork NetworkOf(const RnnProblem& p) {
   const Sizes<T> s = MakeSizes<T>(p);
   const int64_t rows = Area(p.max_time, p.batch);
-  return {MakeReserve<T>(nullptr, rows, s, p.num_layers).bytes(), AllPackedBytes<T, E>(p),
-          Operands<T, E>::kRounded     ? kPackedBFloat16Pairs
-          : Operands<T, E>::kQuantized ? kPackedInt8Quads
-                                       : kPackedArithmetic};
+  return {MakeReserve<T>(nullptr, rows, s, p.num_layers).bytes(), AllPackedBytes(p, s),
+          s.operands == OperandType::kPairs   ? kPackedBFloat16Pairs
+          : s.operands == OperandType::kQuads ? kPackedInt8Quads
+                                              : kPackedArithmetic};
 }
 
 inline RnnNetwork Network(const RnnProblem* p) {
-  if (p->int8_weights) return NetworkOf<float, Quad>(*p);
-  if (p->dtype == kFloat64) return NetworkOf<double>(*p);
-  if constexpr (kHasPairs) {
-    if (UsesPairs(*p)) return NetworkOf<float, Pair>(*p);
-  }
-  return NetworkOf<float>(*p);
+  return p->dtype == kFloat64 ? NetworkOf<double>(*p) : NetworkOf<float>(*p);
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -31,10 +31,10 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // The memory of a pass.
 template <typename T>
 struct LinearMemory {
-  T* weights;   // dense panels of R, or of R' for the adjoint
-  T* gates;     // [B, G*H] for one step
-  const T** a;  // [B]
-  T** c;        // [B]
+  T* weights;      // dense panels of R, or of R' for the adjoint
+  T* gates;        // [B, G*H] for one step
+  const void** a;  // [B]
+  T** c;           // [B]
 };
 
 inline Split LinearSplit(const LinearRecurrenceProblem& p, const ThreadBudget& threads,
@@ -196,7 +196,7 @@ class LinearSlice {
 };
 
 // The implementation of linear_recurrence in the kernel table.
-template <typename T, typename E = T>
+template <typename T>
 class LinearPass {
  public:
   explicit LinearPass(const LinearRecurrenceArgs& args)
@@ -206,7 +206,7 @@ class LinearPass {
   void Take(Arena& arena) {
     memory_.weights = arena.Take<T>(p_.has_gates ? Area(depth(), RoundUp(width(), kLanes<T>)) : 0);
     memory_.gates = arena.Take<T>(p_.has_gates ? Area(p_.batch, gates()) : 0);
-    memory_.a = arena.Take<const T*>(p_.batch);
+    memory_.a = arena.Take<const void*>(p_.batch);
     memory_.c = arena.Take<T*>(p_.batch);
   }
   int64_t reserve_bytes() const { return 0; }

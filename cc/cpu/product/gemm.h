@@ -32,13 +32,13 @@ enum class Start { kZero, kBias, kAccumulate };
 // One product C[i, :] (+)= A[i, :] * B over lists of row pointers. K may consist of pieces of
 // longer rows of A and of a deeper panel of B. The gradient of GRU uses three of the four vectors
 // of a unit block, and the gradient of masked states uses one gate after another.
-template <typename T, typename E = T>
+template <typename T>
 struct RowGemm {
-  const E* const* a;  // [rows] pointers to the rows of A
-  T* const* c;        // [rows] pointers to the rows of C
+  const void* const* a;  // [rows] pointers to the rows of A, of operands
+  T* const* c;           // [rows] pointers to the rows of C
   int64_t rows;
-  RunsOfK k;
-  const E* b;                            // panels [k.b_depth][nv * V]
+  RunsOfK k;                             // in operands
+  const void* b;                         // panels [k.b_depth][nv * V] of operands
   int64_t columns;                       // number of valid columns of C
   int64_t panel_stride = 4 * kLanes<T>;  // columns of C from one panel to the next
   Start start = Start::kZero;
@@ -47,6 +47,7 @@ struct RowGemm {
   BatchRows batch = BatchRows::kMany;
   bool reversed = false;  // iterate over the panels in reverse
   bool gated = false;     // the rows of A are interleaved (GatedRowsOfA); only for gate panels
+  OperandType operands = OperandType::kExact;  // quads have no scale, groups are not gated
 };
 
 // About this many rows of B stay in the second-level cache while the row tiles use them.
@@ -74,41 +75,52 @@ class BlocksOfK {
   int64_t size_;
 };
 
-// With `Gated` the rows of A are interleaved as in GatedRowsOfA. `done` contains partial sums of
-// the first done.Depth() operands of each run. This tile adds the other operands.
-template <typename T, int M, int NV, bool Gated, typename E, typename Done>
-void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, int64_t row,
-              Ahead next, const Done& done) {
+// The beginning of a row of C in a panel.
+template <int NV, typename T>
+EIGEN_ALWAYS_INLINE void StartRow(const RowGemm<T>& g, Start start, int64_t vector, const T* c,
+                                  int64_t columns, Packet<T> (&acc)[NV]) {
+  constexpr int V = kLanes<T>;
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) {
+    if (start == Start::kZero || g.scale != nullptr) {
+      acc[v] = Set<T>(T(0));
+    } else if (start == Start::kBias) {
+      acc[v] = Load(g.bias + (vector + v) * V);
+    } else {
+      acc[v] = LoadFirst(c + v * V, columns - v * V);
+    }
+  }
+}
+
+// One tile of M rows on operands E, a T or a pair. With `Gated` the rows of A are interleaved as in
+// GatedRowsOfA.
+template <typename T, int M, int NV, bool Gated, typename E>
+void GemmTile(const RowGemm<T>& g, const PanelBlock<E>& block, Start start, const RowTile& tile,
+              Ahead next) {
   constexpr int V = kLanes<T>;
   constexpr int64_t ldb = NV * V;
   const RunsOfK& k = block.k;
   Packet<T> acc[M][NV];
   const int64_t column = block.panel * g.panel_stride;
   T* c[M];
-  for (int m = 0; m < M; ++m) c[m] = g.c[row + m] + column;
+  for (int m = 0; m < M; ++m) c[m] = g.c[tile.row + m] + column;
   // The number of valid columns in this panel.
   const int64_t n = std::min<int64_t>(NV * V, g.columns - column);
 #pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) {
+  for (int m = 0; m < M; ++m) StartRow(g, start, block.vector, c[m], n, acc[m]);
+  const int64_t done = DoneDepth<E>(tile, k.run);
+  if constexpr (kIsGroup<E>) {
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) {
-      if (start == Start::kZero || g.scale != nullptr) {
-        acc[m][v] = Set<T>(T(0));
-      } else if (start == Start::kBias) {
-        acc[m][v] = Load(g.bias + (block.vector + v) * V);
-      } else {
-        acc[m][v] = LoadFirst(c[m] + v * V, n - v * V);
-      }
-    }
+    for (int m = 0; m < M; ++m) AddDone<NV>(tile, m, acc[m]);
   }
-  done.AddTo(acc);
-  const int64_t done_depth = done.Depth(k.run);
   constexpr int kPerK = Gated ? NV : 1;
   std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
-  for (int m = 0; m < M; ++m) a.row[m] = g.a[row + m] + (k.a_at + done_depth) * kPerK;
-  const E* b = block.b + (k.b_at + done_depth) * ldb;
+  for (int m = 0; m < M; ++m) {
+    a.row[m] = static_cast<const E*>(g.a[tile.row + m]) + (k.a_at + done) * kPerK;
+  }
+  const E* b = block.b + (k.b_at + done) * ldb;
   for (int64_t r = 0; r < k.runs; ++r) {
-    MultiplyRows<T, M, NV>(a, b, ldb, k.run - done_depth, g.batch, next, acc);
+    MultiplyRows<T, M, NV>(a, b, ldb, k.run - done, g.batch, next, acc);
     for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * kPerK;
     b += k.b_stride * ldb;
     next.at += k.run * next.step;
@@ -116,7 +128,7 @@ void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, i
   if (g.scale != nullptr) {
 #pragma GCC unroll 8
     for (int m = 0; m < M; ++m) {
-      const T* scale = g.scale[row + m] + column;
+      const T* scale = g.scale[tile.row + m] + column;
 #pragma GCC unroll 8
       for (int v = 0; v < NV; ++v) {
         acc[m][v] = pmul(acc[m][v], LoadFirst(scale + v * V, n - v * V));
@@ -135,34 +147,31 @@ void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, i
 
 // One tile of quads: a whole K, with Start::kZero or Start::kBias.
 template <int NV>
-EIGEN_DONT_INLINE void GemmQuadTile(const RowGemm<float, Quad>& g, const PanelBlock<Quad>& block,
-                                    int64_t row, int rows, const Ahead& next) {
+EIGEN_DONT_INLINE void GemmQuadTile(const RowGemm<float>& g, const PanelBlock<Quad>& block,
+                                    const RowTile& tile, const Ahead& next) {
   constexpr int V = kLanes<float>;
   Packet<float> acc[kTileRows<NV>][NV];
-  for (int v = 0; v < NV; ++v) {
-    const Packet<float> start =
-        g.start == Start::kBias ? Load(g.bias + (block.vector + v) * V) : Set<float>(0.0f);
-    for (int m = 0; m < rows; ++m) acc[m][v] = start;
+  const int64_t column = block.panel * g.panel_stride, n = g.columns - column;
+  for (int m = 0; m < tile.rows; ++m) {
+    StartRow(g, g.start, block.vector, g.c[tile.row + m], n, acc[m]);
   }
-  MultiplyQuadRows<NV>(g.a + row, rows, block.b, block.k.run, next, acc);
-  const int64_t column = block.panel * g.panel_stride;
-  for (int m = 0; m < rows; ++m) {
-    for (int v = 0; v < NV; ++v) {
-      StoreFirst(g.c[row + m] + column + v * V, acc[m][v], g.columns - column - v * V);
-    }
+  MultiplyQuadRows<NV>(g.a + tile.row, tile.rows, block.b, block.k.run, next, acc);
+  for (int m = 0; m < tile.rows; ++m) {
+    float* const c = g.c[tile.row + m] + column;
+    for (int v = 0; v < NV; ++v) StoreFirst(c + v * V, acc[m][v], n - v * V);
   }
 }
 
-// Panels [panel0, panel1) of NV vectors each. `stride`: the number of vectors from the beginning of
-// one panel of B to the beginning of the next. The last panel of a dense product may have fewer
-// vectors than the panels before it.
+// Panels [panel0, panel1) of NV vectors each, on operands E. `stride`: the number of vectors from
+// the beginning of one panel of B to the beginning of the next. The last panel of a dense product
+// may have fewer vectors than the panels before it.
 template <typename T, int NV, bool Gated = false, typename E = T>
-void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
+void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
   constexpr int64_t ldb = NV * V;
   const int64_t tiles = CeilDiv(g.rows, M);
-  RowTiles<E, NV, Gated> row_tiles(g.rows);
+  const RowTiles<E, NV> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
   // If all rows are in one tile, each block is used only once, so smaller blocks would not help. A
   // panel with a header is not divided.
@@ -173,16 +182,20 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t 
   for (int64_t i = 0; i < blocks.count(); ++i) {
     const RunsOfK k = blocks.at(i);
     const Start start = i == 0 ? g.start : Start::kAccumulate;
-    auto panel_at = [&](int64_t q) { return g.b + order.at(q) * stride * k.b_depth * V; };
+    auto panel_at = [&](int64_t q) {
+      return static_cast<const E*>(g.b) + order.at(q) * stride * k.b_depth * V;
+    };
     for (int64_t q = 0; q < order.count(); ++q) {
       const PanelBlock<E> block = {order.at(q), panel_at(q), k, order.at(q) * stride};
       const E* next = panel_at(std::min(q + 1, order.count() - 1)) + k.b_at * ldb;
-      row_tiles.ForEach(g.a, block, [&](int64_t row, auto m, const auto& done) {
-        const Ahead ahead = AheadOf(next, k.runs * k.run, ldb * sizeof(E), row, g.rows, tiles);
-        if constexpr (Operands<T, E>::kQuantized) {
-          GemmQuadTile<NV>(g, block, row, m, ahead);
+      row_tiles.ForEach(g.a, block, [&](const RowTile& tile) {
+        const Ahead ahead = AheadOf(next, k.runs * k.run, ldb * sizeof(E), tile.row, g.rows, tiles);
+        if constexpr (std::is_same_v<E, Quad>) {
+          GemmQuadTile<NV>(g, block, tile, ahead);
         } else {
-          GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, row, ahead, done);
+          WithConstant<M>(tile.rows, [&](auto m) {
+            GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, tile, ahead);
+          });
         }
       });
     }
@@ -190,14 +203,15 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t 
 }
 
 // Gate panels of `nv` vectors; `nv` is 3 or 4.
-template <typename T, typename E>
-void GemmGatePanels(const RowGemm<T, E>& g, int nv, int64_t panel0, int64_t panel1) {
-  if constexpr (Operands<T, E>::kRareModes) {
-    if (g.gated && nv == 3) return GemmPanels<T, 3, /*Gated=*/true>(g, panel0, panel1);
-    if (g.gated) return GemmPanels<T, 4, /*Gated=*/true>(g, panel0, panel1);
-  }
-  if (nv == 3) return GemmPanels<T, 3>(g, panel0, panel1);
-  GemmPanels<T, 4>(g, panel0, panel1);
+template <typename T>
+void GemmGatePanels(const RowGemm<T>& g, int nv, int64_t panel0, int64_t panel1) {
+  if (g.gated && nv == 3) return GemmPanels<T, 3, /*Gated=*/true>(g, panel0, panel1);
+  if (g.gated) return GemmPanels<T, 4, /*Gated=*/true>(g, panel0, panel1);
+  WithOperand<T>(g.operands, [&](auto e) {
+    using E = decltype(e);
+    if (nv == 3) return GemmPanels<T, 3, false, E>(g, panel0, panel1);
+    GemmPanels<T, 4, false, E>(g, panel0, panel1);
+  });
 }
 
 // The number of vectors in panel p of a dense product. The columns fill `vectors` vectors, four in
@@ -208,16 +222,20 @@ inline int PanelVectors(int64_t vectors, int64_t p) {
 
 // Panels [panel0, panel1) of a dense product. A panel has four vectors, the last panel may have
 // fewer.
-template <typename T, typename E>
-void GemmDense(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
+template <typename T>
+void GemmDense(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
   const int64_t vectors = CeilDiv(g.columns, kLanes<T>);
   const int64_t full = std::min(panel1, vectors / 4);
-  if (full > panel0) GemmPanels<T, 4>(g, panel0, full);
-  if (panel1 > vectors / 4 && vectors % 4 != 0) {
-    WithConstant<3>(static_cast<int>(vectors % 4), [&](auto nv) {
-      GemmPanels<T, decltype(nv)::value>(g, vectors / 4, vectors / 4 + 1, /*stride=*/4);
-    });
-  }
+  WithOperand<T>(g.operands, [&](auto e) {
+    using E = decltype(e);
+    if (full > panel0) GemmPanels<T, 4, false, E>(g, panel0, full);
+    if (panel1 > vectors / 4 && vectors % 4 != 0) {
+      WithConstant<3>(static_cast<int>(vectors % 4), [&](auto nv) {
+        GemmPanels<T, decltype(nv)::value, false, E>(g, vectors / 4, vectors / 4 + 1,
+                                                     /*stride=*/4);
+      });
+    }
+  });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -16,20 +16,19 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // acc[m][v] += row m of A times vector v of a panel of `depth` operands.
 template <typename Unit, int M, int NV>
-void MultiplyQuads(const Quad* const* a, const Quad* b, int64_t depth, const Ahead& next,
+void MultiplyQuads(const void* const* a, const Quad* b, int64_t depth, const Ahead& next,
                    Packet<float> (*acc)[NV]) {
   constexpr int V = kLanes<float>;
   constexpr int64_t ldb = NV * V;
+  const Quad* row[M];
   Int32s sums[M][NV];
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
-    const Int32s start = SetInt32s(Unit::kOffset ? OffsetOf(a[m]) : 0);
+    row[m] = static_cast<const Quad*>(a[m]);
+    const Int32s start = SetInt32s(Unit::kOffset ? OffsetOf(row[m]) : 0);
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) sums[m][v] = start;
   }
-  const Quad* row[M];
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) row[m] = a[m];
   const Quad* at = b + kQuadHeader * ldb;
   for (int64_t k = kQuadHeader; k < depth; ++k, at += ldb) {
     next.Fetch(k);
@@ -56,7 +55,7 @@ void MultiplyQuads(const Quad* const* a, const Quad* b, int64_t depth, const Ahe
 
 // MultiplyQuads for at most kTileRows<NV> rows, with the unit of this CPU.
 template <int NV>
-EIGEN_DONT_INLINE void MultiplyQuadRows(const Quad* const* a, int rows, const Quad* b,
+EIGEN_DONT_INLINE void MultiplyQuadRows(const void* const* a, int rows, const Quad* b,
                                         int64_t depth, const Ahead& next,
                                         Packet<float> (*acc)[NV]) {
   const bool has_dot = CpuHasDotUnit();

@@ -18,6 +18,48 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <int NV>
 constexpr int kTileRows = std::min(8, (kVectorRegisters == 32 ? 24 : 12) / NV);
 
+// The K of a product: pieces of the rows of A and of the rows of B's panels.
+//
+//   row of A    | a_at |## run ##|    |## run ##|    |## run ##| ...
+//                      <- a_stride ->
+//   rows of B   | b_at |## run ##|   |## run ##|   |## run ##| ...     b_depth in total
+//                      <- b_stride ->
+struct RunsOfK {
+  int64_t run;   // number of operands in a run
+  int64_t runs;  // number of runs
+  int64_t a_at;
+  int64_t a_stride;
+  int64_t b_at;
+  int64_t b_stride;
+  int64_t b_depth;
+
+  // The whole rows of A and the whole panels of B.
+  static constexpr RunsOfK Dense(int64_t depth) { return {depth, 1, 0, 0, 0, depth, depth}; }
+  // Runs of the rows of A that fill the panels of B.
+  static constexpr RunsOfK Pieces(int64_t run, int64_t runs, int64_t a_at, int64_t a_stride) {
+    return {run, runs, a_at, a_stride, 0, run, run * runs};
+  }
+
+  // `count` operands of the only run, beginning at operand `first`.
+  RunsOfK PartOfRun(int64_t first, int64_t count) const {
+    return {count, 1, a_at + first, a_stride, b_at + first, b_stride, b_depth};
+  }
+  // `count` runs, beginning at run `first`.
+  RunsOfK PartOfRuns(int64_t first, int64_t count) const {
+    return {run,      count,  a_at + first * a_stride, a_stride, b_at + first * b_stride,
+            b_stride, b_depth};
+  }
+};
+
+// A block of K of one panel. The block stays in the cache while the row tiles use it.
+template <typename E>
+struct PanelBlock {
+  int64_t panel;
+  const E* b;          // data of the panel
+  RunsOfK k;           // the K of the block
+  int64_t vector = 0;  // index of the panel's first vector in all columns
+};
+
 // A by rows: element (m, k) is row[m][k].
 template <typename T, int M>
 struct RowsOfA {
@@ -170,16 +212,15 @@ EIGEN_ALWAYS_INLINE void WithConstant(int n, F&& fn) {
   fn(std::integral_constant<int, Max>());
 }
 
-// Calls fn(first row, number of rows as a constant) for tiles of at most Max rows that cover `rows`
-// rows. The sizes of the tiles differ by at most one: a last tile of one or two rows would wait for
-// B.
+// Calls fn(first row, number of rows) for tiles of at most Max rows that cover `rows` rows. The
+// sizes of the tiles differ by at most one: a last tile of one or two rows would wait for B.
 template <int Max, typename F>
 EIGEN_ALWAYS_INLINE void ForRowTiles(int64_t rows, F&& fn) {
   const int64_t tiles = CeilDiv(rows, Max);
   int64_t row = 0;
   for (int64_t t = 0; t < tiles; ++t) {
     const int64_t size = CeilDiv(rows - row, tiles - t);
-    WithConstant<Max>(static_cast<int>(size), [&](auto m) { fn(row, m); });
+    fn(row, static_cast<int>(size));
     row += size;
   }
 }

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "cc/cpu/product/row_tiles.h"
+#include "cc/cpu/product/amx.h"
 #include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
@@ -72,18 +72,19 @@ struct TransposedGemm {
 };
 
 // Computes one tile: columns [i, i + M) of A. `a` reads the k from `k0` on, and `done` contains the
-// partial sums of the k below `k0`.
-template <typename T, int M, int NV, typename E, typename A, typename Done = NothingDone>
+// partial sums of the k below `k0`, [M][NV * V].
+template <typename T, int M, int NV, typename E, typename A>
 void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_t i, int64_t k0 = 0,
-                        const Done& done = {}) {
+                        const T* done = nullptr) {
   constexpr int V = kLanes<T>;
   Packet<T> acc[M][NV];
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
+    for (int v = 0; v < NV; ++v) {
+      acc[m][v] = done == nullptr ? Set<T>(T(0)) : Load(done + (m * NV + v) * V);
+    }
   }
-  done.AddTo(acc);
   MultiplyTile<T, M, NV>(a, g.b + q * g.b_stride + k0 * g.ldb, g.ldb, g.depth - k0, NothingAhead(),
                          acc);
   // The sum of one call is computed before it is added to C, so that a long reduction that is split
@@ -153,7 +154,7 @@ inline void TransposeColumns(const TransposedGemm<float, Pair>& g, int64_t colum
 template <int NV>
 void GemmTransposedOnAmx(const TransposedGemm<float, Pair>& g) {
   alignas(64) Pair strip[kAmxRows][kReductionRows / 2];
-  const Pair* rows[kAmxRows];
+  const void* rows[kAmxRows];
   for (int m = 0; m < kAmxRows; ++m) rows[m] = strip[m];
   const AmxInUse amx(kAmxRows);
   AmxSums<NV> sums;
@@ -163,10 +164,11 @@ void GemmTransposedOnAmx(const TransposedGemm<float, Pair>& g) {
     const int64_t n = std::min<int64_t>(kAmxRows, g.columns - column);
     for (int q = 0; q < g.panels; ++q) {
       sums.Multiply(rows, kAmxRows, RunsOfK::Dense(g.depth), g.b + q * g.b_stride, g.ldb);
-      ForRowTiles<kTileRows<NV>>(n, [&](int64_t m, auto count) {
-        GemmTransposedTile<float, decltype(count)::value, NV>(
-            g, ColumnsOfA<Pair>{g.rows + done, column + m}, q, column + m, done,
-            AmxDone<NV>{sums, m});
+      ForRowTiles<kTileRows<NV>>(n, [&](int64_t m, int size) {
+        WithConstant<kTileRows<NV>>(size, [&](auto count) {
+          GemmTransposedTile<float, decltype(count)::value, NV>(
+              g, ColumnsOfA<Pair>{g.rows + done, column + m}, q, column + m, done, sums.at(m));
+        });
       });
     }
   }

@@ -1,8 +1,7 @@
 // Rows of x and h as the operands of products.
 //
 // Note [Operand rows]
-// A product reads rows of x and h directly or reads copies of the rows. Only this file
-// distinguishes these cases. The copies are:
+// A product reads rows of x and h directly or reads copies of the rows. The copies are:
 //
 //                    with masks              as pairs of bfloat16                as quads of int8
 //                    (Note [Gate masks])     (Note [Pairs])                      (Note [Quads])
@@ -13,8 +12,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cc/core/check.h"
+#include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/gate_masks.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
@@ -23,40 +24,59 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+// Allocates n operands.
+template <typename T>
+char* TakeOperands(Arena& arena, OperandType type, int64_t n) {
+  return arena.Take<char>(Area(n, OperandBytes<T>(type)));
+}
+
+// Rows of operands, addressed in bytes.
+using OperandRows = RowMap<const char>;
+
+template <typename T>
+OperandRows AsOperands(const RowMap<const T>& rows) {
+  return {reinterpret_cast<const char*>(rows.base), rows.ld * int64_t{sizeof(T)}, rows.row_t,
+          rows.row_j};
+}
+
 // The number of operands of the copy of a row; 0: products read the row itself.
-template <typename T, typename E>
-int64_t CopyOperands(int64_t width, const GateOrder& order, bool masked) {
-  if constexpr (!Operands<T, E>::kExact) return OperandsOf<E>(RoundUp(width, kLanes<T>));
+template <typename T>
+int64_t CopyOperands(OperandType type, int64_t width, const GateOrder& order, bool masked) {
+  if (type != OperandType::kExact) return OperandsOf(type, RoundUp(width, kLanes<T>));
   return masked ? Area(width, order.count) : 0;
 }
 
 // Writes elements [begin, end) of the copy of a row of x or h, for sequence b of the batch. `begin`
 // is a multiple of V. In a rounded row the elements from `end` to a multiple of V are zero. Rows
 // can only be quantized whole.
-template <typename T, typename E>
-void CopyRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const T* row,
-             int64_t begin, int64_t end, E* out) {
-  if constexpr (Operands<T, E>::kRounded) {
-    RNN_DCHECK(begin % kLanes<T> == 0);
-    for (int64_t k = begin; k < end; k += kLanes<T>) {
-      StoreOperands(out, k, LoadFirst(row + k, end - k));
+template <typename T>
+void CopyRow(OperandType type, const GateMasks<T>& masks, const GateOrder& order, int64_t b,
+             const T* row, int64_t begin, int64_t end, void* out) {
+  WithOperand<T>(type, [&](auto e) {
+    using E = decltype(e);
+    E* const operands = static_cast<E*>(out);
+    if constexpr (std::is_same_v<E, Pair>) {
+      RoundRow(row, begin, end, operands);
+    } else if constexpr (std::is_same_v<E, Quad>) {
+      RNN_DCHECK(begin == 0);
+      QuantizeRow(row, end, operands);
+    } else {
+      MaskRow(masks, order, b, row, begin, end, operands);
     }
-  } else if constexpr (Operands<T, E>::kQuantized) {
-    RNN_DCHECK(begin == 0);
-    QuantizeRow(row, end, out);
-  } else {
-    MaskRow(masks, order, b, row, begin, end, out);
-  }
+  });
 }
 
 // Writes the copies of all packed rows. row_of(t, j) returns a row.
-template <typename T, typename E, typename RowOf>
-void CopyRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& order, int64_t width,
-              E* out, const ParallelFor& parallel, RowOf&& row_of) {
-  const int64_t ld = CopyOperands<T, E>(width, order, /*masked=*/true);
-  const int64_t ns = NsToMove(seq.rows * ld * kPerOperand<E> * static_cast<int64_t>(sizeof(T)));
+template <typename T, typename RowOf>
+void CopyRows(const Sequence& seq, OperandType type, const GateMasks<T>& masks,
+              const GateOrder& order, int64_t width, void* out, const ParallelFor& parallel,
+              RowOf&& row_of) {
+  const int64_t ld = CopyOperands<T>(type, width, order, /*masked=*/true);
+  const int64_t ld_bytes = ld * OperandBytes<T>(type);
+  const int64_t ns = NsToMove(seq.rows * ld * PerOperand(type) * static_cast<int64_t>(sizeof(T)));
   ParallelRows(seq, ns, parallel, [&](int64_t row, int64_t t, int64_t j) {
-    CopyRow(masks, order, seq.perm[j], row_of(t, j), 0, width, out + row * ld);
+    CopyRow(type, masks, order, seq.perm[j], row_of(t, j), 0, width,
+            static_cast<char*>(out) + row * ld_bytes);
   });
 }
 
@@ -97,30 +117,38 @@ void PairRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor& 
 
 // The number of operands of the copies that a weight gradient reads instead of the rows of x or h;
 // 0: no copies.
-template <typename T, typename E>
-int64_t ReductionCopyOperands(int64_t rows, int64_t width, const GateOrder& order, bool masked) {
-  if constexpr (Operands<T, E>::kRounded) {
-    return Area(CeilDiv(rows, kPerOperand<E>), RoundUp(width, kLanes<T>));
+template <typename T>
+int64_t ReductionCopyOperands(OperandType type, int64_t rows, int64_t width, const GateOrder& order,
+                              bool masked) {
+  if (type != OperandType::kExact) {
+    return Area(CeilDiv(rows, PerOperand(type)), RoundUp(width, kLanes<T>));
   }
   return masked ? Area(rows, Area(width, order.count)) : 0;
 }
 
-template <typename T, typename E, typename RowOf>
-void CopyReductionRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& order,
-                       int64_t width, E* out, const ParallelFor& parallel, RowOf&& row_of) {
-  if constexpr (Operands<T, E>::kRounded) {
-    PairRows(seq, width, out, parallel, row_of);
-  } else if (masks) {
-    CopyRows(seq, masks, order, width, out, parallel, row_of);
-  }
+template <typename T, typename RowOf>
+void CopyReductionRows(const Sequence& seq, OperandType type, const GateMasks<T>& masks,
+                       const GateOrder& order, int64_t width, void* out,
+                       const ParallelFor& parallel, RowOf&& row_of) {
+  WithGradientOperand<T>(type, [&](auto e) {
+    using E = decltype(e);
+    if constexpr (std::is_same_v<E, Pair>) {
+      PairRows(seq, width, static_cast<E*>(out), parallel, row_of);
+    } else if (masks) {
+      CopyRows(seq, type, masks, order, width, out, parallel, row_of);
+    }
+  });
 }
 
 // Row `row` of these copies, beginning at column `first`.
-template <typename T, typename E>
+template <typename E>
 const E* ReductionCopy(const E* copies, int64_t row, int64_t width, const GateOrder& order,
                        int64_t first) {
-  if constexpr (Operands<T, E>::kRounded) return copies + row * RoundUp(width, kLanes<T>) + first;
-  return copies + (row * width + first) * order.count;
+  if constexpr (kIsGroup<E>) {
+    return copies + row * RoundUp(width, kOperandLanes<E>) + first;
+  } else {
+    return copies + (row * width + first) * order.count;
+  }
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -1,5 +1,5 @@
 // The operands of a matrix product: the type of the arithmetic, pairs of bfloat16, or quads of
-// int8.
+// int8. A pair or a quad is a group of values of consecutive k.
 //
 // Note [Pairs]
 // AVX512_BF16 has one instruction that multiplies two neighbours of A with two of B and adds both
@@ -60,13 +60,6 @@ constexpr int64_t OperandsOf(int64_t n) {
   return kHeaderOperands<E> + CeilDiv(n, kPerOperand<E>);
 }
 
-// Stores a vector at element `at` of an array of operands. `at` is a multiple of V.
-template <typename T>
-EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) {
-  RNN_DCHECK(at % kLanes<T> == 0);
-  Store(base + at, v);
-}
-
 // The bits of a bfloat16.
 using BFloat16Bits = uint16_t;
 
@@ -77,40 +70,67 @@ namespace rnn_ops {
 template <>
 constexpr ElementType kElementType<cpu::RNN_OPS_ISA_NAMESPACE::BFloat16Bits> =
     ElementType::kBFloat16;
-// A row of pairs is a row of bfloat16 values.
-template <>
-constexpr ElementType kElementType<cpu::RNN_OPS_ISA_NAMESPACE::Pair> = ElementType::kBFloat16;
 
 }  // namespace rnn_ops
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The properties of the operands E of products in T.
-template <typename T, typename E>
-struct Operands {
-  // Products read rows of T themselves, not copies.
-  static constexpr bool kExact = std::is_same_v<T, E>;
-  // Weights and rows are rounded to bfloat16 for products.
-  static constexpr bool kRounded = std::is_same_v<E, Pair>;
-  // Weights are int8, and rows are quantized for products.
-  static constexpr bool kQuantized = std::is_same_v<E, Quad>;
-  // Rare modes have kernels for exact operands only (UsesPairs, kQuantizedLayerRnn): masks for each
-  // gate, unpacked weights, skip_input, peepholes, zoneout and layer normalization.
-  static constexpr bool kRareModes = kExact;
-  // A step may have a second product.
-  static constexpr bool kSecondProduct = !kRounded;
-  // Whether rows of n elements in the tensors' type can be read as rows of operands without a copy.
-  static constexpr bool AreRows(int64_t n) { return kRounded && n % kPerOperand<E> == 0; }
-};
+// Whether an operand contains several values.
+template <typename E>
+constexpr bool kIsGroup = kPerOperand<E> > 1;
 
-// The type of the tensors that weights are packed from.
-template <typename T, typename E>
-using WeightOf = std::conditional_t<Operands<T, E>::kQuantized, int8_t,
-                                    std::conditional_t<Operands<T, E>::kRounded, BFloat16Bits, T>>;
+// Whether this instruction set can multiply pairs, for an arithmetic in T.
+#if defined(RNN_OPS_ISA_AVX512)
+template <typename T>
+constexpr bool kHasPairs = std::is_same_v<T, float>;
+#else
+template <typename T>
+constexpr bool kHasPairs = false;
+#endif
 
-// The type of the tensors that rows of h may be written to.
-template <typename T, typename E>
-using TensorOf = std::conditional_t<Operands<T, E>::kRounded, BFloat16Bits, T>;
+// The operands of the products of a problem. Passes and rows know only this value. The functions
+// that make operands and those that multiply them choose the type by it.
+enum class OperandType { kExact, kPairs, kQuads };
+
+// Calls fn(an operand of the type) for an arithmetic in T.
+template <typename T, typename F>
+EIGEN_ALWAYS_INLINE decltype(auto) WithOperand(OperandType type, F&& fn) {
+  if constexpr (kHasPairs<T>) {
+    if (type == OperandType::kPairs) return fn(Pair());
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (type == OperandType::kQuads) return fn(Quad());
+  }
+  RNN_DCHECK(type == OperandType::kExact);
+  return fn(T());
+}
+
+// WithOperand for gradients, whose products are never on quads.
+template <typename T, typename F>
+EIGEN_ALWAYS_INLINE decltype(auto) WithGradientOperand(OperandType type, F&& fn) {
+  if constexpr (kHasPairs<T>) {
+    if (type == OperandType::kPairs) return fn(Pair());
+  }
+  RNN_DCHECK(type == OperandType::kExact);
+  return fn(T());
+}
+
+// kPerOperand, OperandsOf and sizeof of an operand.
+constexpr int PerOperand(OperandType type) {
+  return type == OperandType::kPairs   ? kPerOperand<Pair>
+         : type == OperandType::kQuads ? kPerOperand<Quad>
+                                       : 1;
+}
+constexpr int64_t OperandsOf(OperandType type, int64_t n) {
+  return type == OperandType::kPairs   ? OperandsOf<Pair>(n)
+         : type == OperandType::kQuads ? OperandsOf<Quad>(n)
+                                       : n;
+}
+template <typename T>
+constexpr int64_t OperandBytes(OperandType type) {
+  return type == OperandType::kExact ? sizeof(T) : sizeof(Pair);
+}
+static_assert(sizeof(Pair) == sizeof(Quad));
 
 // Loads the first n values of a tensor in the type of the arithmetic.
 template <typename T>
@@ -132,8 +152,6 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const BFloat16Bits* p, int64_t n) {
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<__m256i*>(bits)));
   return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
-
-constexpr bool kHasPairs = true;
 
 inline PairUnit FindPairUnit() {
   if (!CpuHasBf16()) return PairUnit::kNone;
@@ -169,11 +187,6 @@ struct Operand<Pair> {
   }
 };
 
-EIGEN_ALWAYS_INLINE void StoreOperands(Pair* base, int64_t at, const Packet<float>& v) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(reinterpret_cast<uint16_t*>(base) + at),
-                      RoundToBFloat16(v));
-}
-
 // Stores the first n lanes, rounded. n may be negative, which means 0. The address sanitizer gets a
 // copy, as in StoreTail.
 EIGEN_ALWAYS_INLINE void StoreFirst(BFloat16Bits* p, const Packet<float>& v, int64_t n) {
@@ -190,6 +203,23 @@ EIGEN_ALWAYS_INLINE __m256i LoadBits(const BFloat16Bits* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
+// Rounds elements [begin, end) of a row. `begin` is a multiple of V.
+inline void RoundRow(const float* row, int64_t begin, int64_t end, BFloat16Bits* out) {
+  for (int64_t k = begin; k < end; k += kLanes<float>) {
+    StoreFirst(out + k, LoadFirst(row + k, end - k), end - k);
+  }
+}
+
+// The same for a row of operands. The elements from `end` to a multiple of V become zeros.
+inline void RoundRow(const float* row, int64_t begin, int64_t end, Pair* out) {
+  RNN_DCHECK(begin % kLanes<float> == 0);
+  auto* bits = reinterpret_cast<BFloat16Bits*>(out);
+  for (int64_t k = begin; k < end; k += kLanes<float>) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits + k),
+                        RoundToBFloat16(LoadFirst(row + k, end - k)));
+  }
+}
+
 // Lane i of the result is (first[i], second[i]).
 EIGEN_ALWAYS_INLINE __m512i Interleave(const __m256i& first, const __m256i& second) {
   return _mm512_or_si512(_mm512_cvtepu16_epi32(first),
@@ -203,7 +233,6 @@ EIGEN_ALWAYS_INLINE void StorePairs(Pair* p, const Packet<float>& first,
 
 #else
 
-constexpr bool kHasPairs = false;
 constexpr PairUnit CpuPairUnit() { return PairUnit::kNone; }
 
 #endif

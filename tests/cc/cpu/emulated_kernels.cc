@@ -69,14 +69,14 @@ const KernelTable* TableOfEnvironment() {
 const KernelTable* of_other_types;
 
 RnnNetwork QuantizedNetwork(const RnnProblem* p) {
-  return p->int8_weights ? NetworkOf<float, Quad>(*p) : of_other_types->rnn_network(p);
+  return p->int8_weights ? Network(p) : of_other_types->rnn_network(p);
 }
 int32_t QuantizedForward(const RnnArgs* args) {
-  return args->problem.int8_weights ? RunQuantized<ForwardPass<float, Quad>>(*args)
+  return args->problem.int8_weights ? isa_avx2::Run<ForwardPass, RnnArgs>(args)
                                     : of_other_types->rnn_forward(args);
 }
 int32_t QuantizedPack(const RnnArgs* args) {
-  return args->problem.int8_weights ? RunQuantized<PackPass<float, Quad>>(*args)
+  return args->problem.int8_weights ? isa_avx2::Run<PackPass, RnnArgs>(args)
                                     : of_other_types->rnn_pack(args);
 }
 

@@ -14,19 +14,9 @@ namespace cpu {
 namespace testing {
 namespace {
 
-RnnCase QuantizedCase(std::mt19937_64& random, Dtype dtype) {
-  constexpr int32_t kQuantizedModes[] = {1, 2, 3};
-  RnnCase c = MakeCase(dtype == kFloat64 ? kFloat32 : dtype, kQuantizedModes[random() % 3],
-                       1 + random() % 6, 1 + random() % 20, 1 + random() % 90, 1 + random() % 70);
-  UseKerasWeights(false, false, &c);
-  c.problem.int8_weights = true;
-  c.problem.is_training = false;
-  return c;
-}
-
 constexpr RnnCase (*kMakers[])(std::mt19937_64&, Dtype) = {
-    RandomCase,          RandomCase,        RandomLayerCase, RandomGatesCase,
-    RandomLayerNormCase, RandomZoneoutCase, QuantizedCase,
+    RandomCase,          RandomCase,        RandomLayerCase,     RandomGatesCase,
+    RandomLayerNormCase, RandomZoneoutCase, RandomQuantizedCase,
 };
 
 const KernelTable* NativeTable(const RnnProblem& p, const std::string& code) {
@@ -81,7 +71,7 @@ TEST(Emulation, GivesTheBitsOfTheMachine) {
 
 TEST(Emulation, OfEveryUnitIsThere) {
   std::mt19937_64 random(62);
-  const RnnProblem quantized = QuantizedCase(random, kFloat32).problem;
+  const RnnProblem quantized = RandomQuantizedCase(random, kFloat32).problem;
   const RnnProblem pairs = MakeCase(kBFloat16, 2, 3, 4, 5, 6).problem;
   std::map<std::string, int> codes;
   for (const KernelTable* table : Tables()) {

@@ -36,6 +36,26 @@ void Print(const KernelTable& table, uint64_t hash, const std::string& problem) 
   std::printf("%s %016llx %s\n", table.isa, static_cast<unsigned long long>(hash), problem.c_str());
 }
 
+// Unpacked and packed weights.
+void AddInference(const KernelTable& table, const RnnCase& c, const RnnValues& inputs,
+                  const RunOptions& options, uint64_t* hash) {
+  RnnRun inference(table, c, inputs, options);
+  inference.Forward();
+  Add(kRnnOutputs, inference.values, hash);
+  if (c.problem.input_masked || c.problem.recurrent_masked) return;
+  RnnRun packed(table, c, inputs, options);
+  packed.ForwardPacked();
+  Add(kRnnOutputs, packed.values, hash);
+}
+
+void RunInference(const KernelTable& table, const RnnCase& c, uint64_t seed) {
+  RunOptions options;
+  options.num_threads = 1 + static_cast<int32_t>(seed % 4);
+  uint64_t hash = 0xcbf29ce484222325;
+  AddInference(table, c, RandomInputs(c, seed), options, &hash);
+  Print(table, hash, Describe(c));
+}
+
 void RunStack(const KernelTable& table, RnnCase c, uint64_t seed) {
   const RnnValues inputs = RandomInputs(c, seed);
   RunOptions options;
@@ -47,14 +67,7 @@ void RunStack(const KernelTable& table, RnnCase c, uint64_t seed) {
   training.Backward();
   Add(kRnnGradients, training.values, &hash);
   c.problem.is_training = 0;
-  RnnRun inference(table, c, inputs, options);
-  inference.Forward();
-  Add(kRnnOutputs, inference.values, &hash);
-  if (!c.problem.input_masked && !c.problem.recurrent_masked) {
-    RnnRun packed(table, c, inputs, options);
-    packed.ForwardPacked();
-    Add(kRnnOutputs, packed.values, &hash);
-  }
+  AddInference(table, c, inputs, options, &hash);
   Print(table, hash, Describe(c));
 }
 
@@ -101,6 +114,7 @@ void RunAll(const KernelTable& table, int cases) {
     for (int i = 0; i < cases; ++i) {
       RunStack(table, RandomCase(random, dtype), i);
       RunStack(table, RandomLayerCase(random, dtype), i);
+      RunInference(table, RandomQuantizedCase(random, dtype), i);
       RunBlock(table, RandomBlock(random, dtype), i);
     }
   }

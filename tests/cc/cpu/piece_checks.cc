@@ -124,7 +124,7 @@ void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool
   auto b_value = [&](int64_t k, int64_t column) { return Value(9, k, column); };
 
   std::vector<E> a(p.rows * a_row * per_k);
-  std::vector<const E*> a_rows(p.rows);
+  std::vector<const void*> a_rows(p.rows);
   for (int64_t i = 0; i < p.rows; ++i) {
     a_rows[i] = a.data() + i * a_row * per_k;
     for (int64_t k = 0; k < a_row; ++k) {
@@ -175,7 +175,7 @@ void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool
       }
     }
   }
-  RowGemm<T, E> g;
+  RowGemm<T> g;
   g.a = a_rows.data();
   g.c = c_rows.data();
   g.rows = p.rows;
@@ -188,6 +188,7 @@ void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool
   if (p.scaled) g.scale = scale_rows.data();
   g.batch = p.batch;
   g.reversed = p.reversed;
+  if (std::is_same_v<E, Pair>) g.operands = OperandType::kPairs;
   run_panels(g, panels);
   check.Equal(
       c, want,
@@ -221,7 +222,7 @@ void CheckPanelsOf(Checker& check) {
       p.columns = 3 * stride;
       CheckProduct<T, E, Gated>(
           check, p, NV, stride, /*narrow_last=*/false,
-          [](const RowGemm<T, E>& g, int64_t n) { GemmPanels<T, NV, Gated>(g, 0, n); });
+          [](const RowGemm<T>& g, int64_t n) { GemmPanels<T, NV, Gated, E>(g, 0, n); });
     }
   });
 }
@@ -231,7 +232,7 @@ void CheckDenseProducts(Checker& check) {
   constexpr int V = kLanes<T>;
   auto dense = [&](const Product& p) {
     CheckProduct<T, E, false>(check, p, 4, 4 * V, /*narrow_last=*/true,
-                              [](const RowGemm<T, E>& g, int64_t n) { GemmDense(g, 0, n); });
+                              [](const RowGemm<T>& g, int64_t n) { GemmDense(g, 0, n); });
   };
   for (int64_t columns = 1; columns <= 9 * V; columns += columns < V + 2 ? 1 : V / 2 + 1) {
     ForProducts<4>([&](Product p) {
@@ -283,7 +284,7 @@ void CheckStep(Checker& check, int64_t rows, int64_t depth, bool regular) {
   constexpr int64_t kPanels = 3, kRow = kPanels * NV * V;
   std::vector<std::vector<E>> a(rows);
   std::vector<E> together(rows * depth);
-  std::vector<const E*> a_rows(rows);
+  std::vector<const void*> a_rows(rows);
   for (int64_t i = 0; i < rows; ++i) {
     auto value = [&](int64_t k) { return Value(1, i, k); };
     for (int64_t k = 0; k < depth; ++k) a[i].push_back(MakeOperand<E>(k, value));
@@ -391,7 +392,8 @@ void CheckReduction(Checker& check, const Sequence& seq, int panels, int vectors
       }
     }
   }
-  std::vector<E> space(panels * ReductionSpace<T, E>(R) + V);
+  const OperandType type = kIsGroup<E> ? OperandType::kPairs : OperandType::kExact;
+  std::vector<E> space(panels * ReductionSpace<T>(type, R) + V);
   // The first factor has no columns.
   const ReductionFactor<T> factors[2] = {{0, 0, 0, nullptr, 0, false},
                                          {width, first, n, result.data(), size, gated}};
@@ -635,7 +637,7 @@ void CheckQuadTile(Checker& check, int64_t depth) {
 
   std::vector<float> x(M * depth);
   std::vector<Quad> rows(M * (OperandsOf<Quad>(depth) + V));
-  const Quad* a[M];
+  const void* a[M];
   for (int m = 0; m < M; ++m) {
     float* row = x.data() + m * depth;
     for (int64_t k = 0; k < depth; ++k) {
@@ -718,7 +720,7 @@ void CheckAll(Checker& check) {
 }
 
 void CheckAllOfPairs(Checker& check) {
-  if constexpr (kHasPairs) {
+  if constexpr (kHasPairs<float>) {
     if (CpuPairUnit() == PairUnit::kNone) return;
     CheckPackings<float, Pair, uint16_t>(check);
     CheckPanelsOf<float, Pair, 3, false>(check);

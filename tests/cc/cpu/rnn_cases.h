@@ -144,6 +144,17 @@ inline RnnCase RandomZoneoutCase(std::mt19937_64& random, Dtype dtype) {
   return c;
 }
 
+// Inference on int8 weights. There is no float64 of it.
+inline RnnCase RandomQuantizedCase(std::mt19937_64& random, Dtype dtype) {
+  constexpr int32_t kQuantizedModes[] = {1, 2, 3};
+  RnnCase c = MakeCase(dtype == kFloat64 ? kFloat32 : dtype, kQuantizedModes[random() % 3],
+                       1 + random() % 6, 1 + random() % 20, 1 + random() % 90, 1 + random() % 70);
+  UseKerasWeights(false, false, &c);
+  c.problem.int8_weights = true;
+  c.problem.is_training = false;
+  return c;
+}
+
 }  // namespace testing
 }  // namespace cpu
 }  // namespace rnn_ops

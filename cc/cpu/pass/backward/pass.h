@@ -37,20 +37,21 @@ int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
          (s.second > 0 ? DensePanels<T>(s.units) : 0);
 }
 
-template <typename T, typename E>
-void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t item,
-                      const BackwardDirection<T, E>& dir) {
+template <typename E, typename T>
+void BackwardPackItemAs(const Sizes<T>& s, const WeightSource<T>& source, int64_t in, int64_t item,
+                        const BackwardDirection<T>& dir) {
+  const auto& src = source.template For<E>();
   // Sources are addressed as (k, gate column). Here K is the gate column.
-  using View = MatrixView<const TensorOf<T, E>>;
+  using View = std::decay_t<decltype(src.input)>;
   auto swapped = [](const View& m) { return View{m.data, m.n_stride, m.k_stride}; };
   // Packs the item if it is a panel of this matrix. Otherwise subtracts the panels of this matrix
   // from `item`, so that `item` counts from the next matrix.
-  auto pack = [&](const View& from, const GateOrder& order, int64_t columns, E* to) {
+  auto pack = [&](const View& from, const GateOrder& order, int64_t columns, char* to) {
     const int64_t depth = OperandsOf<E>(s.padded * order.count), panels = DensePanels<T>(columns);
     const bool mine = item < panels;
     if (mine) {
       PackDensePanelOfGateRows(swapped(from), s.units, order, columns, item,
-                               to + DensePanelOffset<T>(depth, item));
+                               reinterpret_cast<E*>(to) + DensePanelOffset<T>(depth, item));
     }
     item -= panels;
     return mine;
@@ -59,35 +60,53 @@ void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in,
   if (pack(src.recurrent, s.cell.recurrent, s.hidden, dir.recurrent)) return;
   if (s.proj > 0) {
     PackDensePanel(swapped(src.second), s.proj, s.units, item,
-                   dir.second + DensePanelOffset<T>(OperandsOf<E>(s.proj), item));
+                   reinterpret_cast<E*>(dir.second) + DensePanelOffset<T>(s.proj, item));
     return;
   }
   // The columns of one gate. Their rows are whole vectors, as in the gate buffer.
   pack(src.second, GateOrder{1, {0}}, s.units, dir.second);
 }
 
-template <typename T, typename E>
-BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int64_t in,
-                                              int64_t rows, int64_t batch, int64_t weight_pieces) {
-  const int64_t gate_rows = OperandsOf<E>(s.padded);  // rows of one gate
-  BackwardDirection<T, E> dir = {};
-  dir.input = arena.Take<E>(Area(gate_rows * s.cell.input.count, RoundUp(in, kLanes<T>)));
+template <typename T>
+void BackwardPackItem(const Sizes<T>& s, const WeightSource<T>& source, int64_t in, int64_t item,
+                      const BackwardDirection<T>& dir) {
+  WithGradientOperand<T>(
+      s.operands, [&](auto e) { BackwardPackItemAs<decltype(e)>(s, source, in, item, dir); });
+}
+
+// The panels of a weight gradient. The gradient of a projection has panels of units, but the packed
+// weights have panels of columns.
+template <typename T>
+GradientPanels<T> TakeGradientPanels(Arena& arena, const Sizes<T>& s, int64_t in) {
+  GradientPanels<T> g;
+  g.input = arena.Take<T>(Area(in, s.padded * s.cell.input.count));
+  g.recurrent = arena.Take<T>(Area(s.hidden, s.padded * s.cell.recurrent.count));
+  g.second = arena.Take<T>(Area(s.second, s.padded));
+  return g;
+}
+
+template <typename T>
+BackwardDirection<T> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int64_t in,
+                                           int64_t rows, int64_t batch, const Split& split,
+                                           int64_t weight_pieces) {
+  const int64_t gate_rows = s.depth(s.padded);  // rows of one gate
+  BackwardDirection<T> dir = {};
+  auto take = [&](int64_t operands) { return TakeOperands<T>(arena, s.operands, operands); };
+  dir.input = take(Area(gate_rows * s.cell.input.count, RoundUp(in, kLanes<T>)));
   // The weight gradients reuse the memory of the recurrent weights, which are no longer needed
   // then.
   const int64_t panels = s.panels() * weight_pieces + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
   const int64_t weights = Area(gate_rows * s.cell.recurrent.count, s.hidden_padded);
-  const int64_t space = Area(panels, ReductionSpace<T, E>(rows));
-  dir.recurrent = arena.Take<E>(weights < 0 || space < 0 ? -1 : std::max(weights, space));
+  const int64_t space = Area(panels, ReductionSpace<T>(s.operands, rows));
+  dir.recurrent = take(weights < 0 || space < 0 ? -1 : std::max(weights, space));
   dir.reduction = dir.recurrent;
-  const int64_t second_depth = OperandsOf<E>(s.proj > 0 ? s.proj : s.padded);
-  dir.second = arena.Take<E>(s.second > 0 ? DensePanelsSize<T>(second_depth, s.units) : 0);
-  // The gradient of the second product has panels of units, but the packed weights have panels of
-  // columns.
-  Sizes<T> without_second = s;
-  without_second.second = 0;
-  dir.gradient = TakePackedWeights(arena, without_second, in);
-  dir.gradient.second = arena.Take<T>(Area(s.second, s.padded));
-  dir.dgates = arena.Take<E>(Area(rows, OperandsOf<E>(s.gate_row)));
+  const int64_t second_depth = s.depth(s.proj > 0 ? s.proj : s.padded);
+  dir.second = take(s.second > 0 ? DensePanelsSize<T>(second_depth, s.units) : 0);
+  dir.gradient = TakeGradientPanels(arena, s, in);
+  dir.dgates = take(Area(rows, s.depth(s.gate_row)));
+  const bool rounds = s.operands == OperandType::kPairs;
+  const int64_t at_once = std::max(split.slices, split.shares);
+  dir.exact_dgates = arena.Take<T>(rounds ? Area(at_once, s.gate_row) : 0);
   dir.dh = arena.Take<T>(Area(batch, s.hidden_padded));
   dir.dc = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
   dir.c0 = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
@@ -105,12 +124,12 @@ template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
                     const ThreadBudget& threads) {
   const bool shared = !s.has_two_stages();
-  return SplitOf<T>(s, steps, rows, in, batch, threads, shared ? DensePanels<T>(s.units) : 1,
-                    shared ? kBackwardStreamBytes : std::numeric_limits<int64_t>::max());
+  return SplitOf(s, steps, rows, in, batch, threads, shared ? DensePanels<T>(s.units) : 1,
+                 shared ? kBackwardStreamBytes : std::numeric_limits<int64_t>::max());
 }
 
 // The plan of a backward pass, and its memory.
-template <typename T, typename E = T>
+template <typename T>
 struct BackwardPlan {
   BackwardPlan(const RnnProblem& p, const ThreadBudget& threads);
   // Measures or allocates the memory.
@@ -118,7 +137,7 @@ struct BackwardPlan {
 
   Split split;
   int64_t rows;  // R
-  BackwardLayer<T, E> layer;
+  BackwardLayer<T> layer;
   Sequence seq;
   T* between[2];  // gradients of the outputs of inner layers
   T* peepholes;   // [3, padded] if the cell has peepholes
@@ -127,8 +146,8 @@ struct BackwardPlan {
   T* dropped;     // the dropped-out input of a layer
 };
 
-template <typename T, typename E>
-BackwardPlan<T, E>::BackwardPlan(const RnnProblem& p, const ThreadBudget& threads)
+template <typename T>
+BackwardPlan<T>::BackwardPlan(const RnnProblem& p, const ThreadBudget& threads)
     : rows(SumOfLengths(p.max_time, p.batch, p.lengths)) {
   const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
   layer.c_row = s.padded;
@@ -138,16 +157,16 @@ BackwardPlan<T, E>::BackwardPlan(const RnnProblem& p, const ThreadBudget& thread
   split = BackwardSplit(s, p.max_time, rows, p.input_size, p.batch, threads);
 }
 
-template <typename T, typename E>
-void BackwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
+template <typename T>
+void BackwardPlan<T>::Take(const RnnProblem& p, Arena& arena) {
   const Sizes<T>& s = layer.sizes;
   seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
   layer.seq = &seq;
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs(); ++d) {
     layer.dirs[d] =
-        TakeBackwardDirection<T, E>(arena, s, widest, rows, p.batch, layer.weight_pieces);
-    layer.pointers[d] = TakePointers<BackwardPointers<T, E>>(arena, Area(split.shares, p.batch));
+        TakeBackwardDirection(arena, s, widest, rows, p.batch, split, layer.weight_pieces);
+    layer.pointers[d] = TakePointers<BackwardPointers<T>>(arena, Area(split.shares, p.batch));
   }
   peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
   layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
@@ -155,29 +174,31 @@ void BackwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
   const bool inner = p.num_layers > 1;
   for (T*& to : between) to = arena.Take<T>(inner ? Area(rows, s.output) : 0);
   dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(rows, s.output) : 0);
-  layer.operand_x =
-      arena.Take<E>(ReductionCopyOperands<T, E>(rows, widest, s.cell.input, p.input_masked));
+  auto copies = [&](int64_t width, const GateOrder& order, bool masked) {
+    const int64_t operands = ReductionCopyOperands<T>(s.operands, rows, width, order, masked);
+    return TakeOperands<T>(arena, s.operands, operands);
+  };
+  layer.operand_x = copies(widest, s.cell.input, p.input_masked);
   for (int d = 0; d < p.num_dirs(); ++d) {
-    layer.dirs[d].operand_h = arena.Take<E>(
-        ReductionCopyOperands<T, E>(rows, s.hidden, s.cell.recurrent, p.recurrent_masked));
+    layer.dirs[d].operand_h = copies(s.hidden, s.cell.recurrent, p.recurrent_masked);
   }
 }
 
-template <typename T, typename E>
-void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightsOf<T, E>* src,
+template <typename T>
+void PackBackwardWeights(const BackwardLayer<T>& layer, const WeightSource<T>* src,
                          const Split& split, const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
   const int64_t items = BackwardPackItems(s, in);
   // The threads that are woken for packing also run the recurrence.
-  const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
+  const int64_t ns = NsToMove(s.num_dirs * PanelBytes(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     BackwardPackItem(s, src[i / items], in, i % items, layer.dirs[i / items]);
   });
 }
 
 // The implementation of rnn_backward in the kernel table.
-template <typename T, typename E = T>
+template <typename T>
 class BackwardPass {
  public:
   explicit BackwardPass(const RnnArgs& args)
@@ -189,7 +210,7 @@ class BackwardPass {
   // Whether an input of a 16-bit type is read in its own type, or not at all.
   bool ReadsAsIs(Arg arg) const {
     // Pairs are packed from bfloat16.
-    return arg == Arg::output_h || arg == Arg::output_c || (kPairs && IsPackable(arg));
+    return arg == Arg::output_h || arg == Arg::output_c || (pairs() && IsPackable(arg));
   }
   // Gradients are sums in T, also those of weights that are read as bfloat16.
   bool WritesAsIs(Arg) const { return false; }
@@ -204,7 +225,7 @@ class BackwardPass {
         TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
     plan_.layer.cells = WithCell(p_, [&](auto cell) {
       using Cell = decltype(cell);
-      return GradientRunnerOf<Cell, T, E>(tensors.template Of<Cell>());
+      return GradientRunnerOf<Cell>(tensors.template Of<Cell>());
     });
     SetStates(t);
     ZeroPadding(plan_.seq, UserRows(plan_.seq, t.out<T>(Arg::input), p_.input_size), p_.input_size,
@@ -217,7 +238,7 @@ class BackwardPass {
   }
 
  private:
-  static constexpr bool kPairs = Operands<T, E>::kRounded;
+  bool pairs() const { return plan_.layer.sizes.operands == OperandType::kPairs; }
 
   Reserve<T> ReserveOn(void* base) const {
     return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);
@@ -231,11 +252,11 @@ class BackwardPass {
     std::copy_n(header.dropout_key, 2, p_.dropout_key);
     return header.magic == kReserveMagic && header.version == kReserveVersion &&
            header.vector_bytes == kLanes<T> * sizeof(T) &&
-           header.fingerprint == Fingerprint(p_, kPairs);
+           header.fingerprint == Fingerprint(p_, pairs());
   }
 
   void SetStates(const CallTensors& t) {
-    BackwardLayer<T, E>& layer = plan_.layer;
+    BackwardLayer<T>& layer = plan_.layer;
     const Sizes<T>& s = layer.sizes;
     layer.h0 = MakeStateRows(p_, t.in<T>(Arg::input_h), s.hidden);
     layer.c0 = MakeStateRows(p_, t.in<T>(Arg::input_c), s.units);
@@ -249,7 +270,7 @@ class BackwardPass {
 
   // Sets x, y and their gradients for layer l. The layers above l are done.
   void SetRows(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
-    BackwardLayer<T, E>& layer = plan_.layer;
+    BackwardLayer<T>& layer = plan_.layer;
     const Sequence& seq = plan_.seq;
     const int64_t output = layer.sizes.output;
     if (l + 1 == p_.num_layers) {
@@ -279,12 +300,12 @@ class BackwardPass {
   }
 
   void RunLayer(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
-    BackwardLayer<T, E>& layer = plan_.layer;
+    BackwardLayer<T>& layer = plan_.layer;
     const Sizes<T>& s = layer.sizes;
-    WeightsOf<T, E> src[2];
+    WeightSource<T> src[2];
     WeightViews<T> to[2];
     for (int d = 0; d < p_.num_dirs(); ++d) {
-      src[d] = SourceOf<E>(p_, s, t, l, d);
+      src[d] = SourceOf(p_, s, t, l, d);
       to[d] = TargetOf<T>(p_, s, t, l, d);
       if (p_.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients computes it
       const auto kept = reserve.At(layer.first_pseudo_layer + d);
@@ -294,21 +315,19 @@ class BackwardPass {
     PackBackwardWeights(layer, src, plan_.split, parallel_);
     RunBackwardRecurrence(layer, plan_.split, parallel_);
     RunBackwardProducts(layer, to, parallel_);
-    if constexpr (!kPairs) {
-      if (p_.has_peepholes) {
-        T* const first = t.out<T>(Arg::peepholes);
-        PeepholeGradients(layer, {first, first + s.units, first + 2 * s.units}, parallel_);
-      }
-      if (p_.has_layer_norm) {
-        LayerNormGradients(layer, t.out<T>(Arg::layer_norm),
-                           p_.bias_rows > 0 ? t.out<T>(Arg::bias) : nullptr, parallel_);
-      }
+    if (p_.has_peepholes) {
+      T* const first = t.out<T>(Arg::peepholes);
+      PeepholeGradients(layer, {first, first + s.units, first + 2 * s.units}, parallel_);
+    }
+    if (p_.has_layer_norm) {
+      LayerNormGradients(layer, t.out<T>(Arg::layer_norm),
+                         p_.bias_rows > 0 ? t.out<T>(Arg::bias) : nullptr, parallel_);
     }
   }
 
   RnnProblem p_;  // with the dropout_key from the reserve space
   const ParallelFor& parallel_;
-  BackwardPlan<T, E> plan_;
+  BackwardPlan<T> plan_;
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

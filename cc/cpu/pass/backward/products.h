@@ -27,13 +27,14 @@ struct InputGradientItem {
 
 // dx if x was added to every gate (skip_input).
 template <typename T>
-void SkippedInputGradient(const Sizes<T>& s, const T* const* dgates, bool accumulate, int64_t rows,
-                          T* const* dx) {
+void SkippedInputGradient(const Sizes<T>& s, const void* const* dgates, bool accumulate,
+                          int64_t rows, T* const* dx) {
   constexpr int V = kLanes<T>;
   for (int64_t i = 0; i < rows; ++i) {
+    const T* const row = static_cast<const T*>(dgates[i]);
     for (int64_t u = 0; u < s.blocks; ++u) {
       const int64_t valid = s.units - u * V;
-      const T* g = dgates[i] + (u * s.cell.buffer + s.cell.input_at) * V;
+      const T* g = row + (u * s.cell.buffer + s.cell.input_at) * V;
       Packet<T> sum = accumulate ? LoadFirst(dx[i] + u * V, valid) : Set<T>(T(0));
       for (int v = 0; v < s.cell.input.count; ++v) sum = padd(sum, Load(g + v * V));
       StoreFirst(dx[i] + u * V, sum, valid);
@@ -55,35 +56,30 @@ void MaskedInputGradient(const BackwardLayer<T>& layer, const RowGemm<T>& g,
 }
 
 // dx of some packed rows and dense panels: the sum over directions of dgates * W^T.
-template <typename T, typename E>
-void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& item) {
+template <typename T>
+void InputGradient(const BackwardLayer<T>& layer, const InputGradientItem& item) {
   const Sizes<T>& s = layer.sizes;
   const int64_t row0 = item.row0;
   const int64_t n = item.row1 - row0;
   T* dx[kMostRowsOfItem];
-  const E* dgates[kMostRowsOfItem];
+  const void* dgates[kMostRowsOfItem];
   ForPackedRows(*layer.seq, row0, item.row1,
                 [&](int64_t row, int64_t t, int64_t j) { dx[row - row0] = layer.dx.at(t, j); });
   for (int d = 0; d < s.num_dirs; ++d) {
-    for (int64_t i = 0; i < n; ++i) {
-      dgates[i] = layer.dirs[d].dgates + OperandsOf<E>((row0 + i) * s.gate_row);
+    for (int64_t i = 0; i < n; ++i) dgates[i] = layer.DGates(d, row0 + i);
+    if (layer.skip_input) {
+      SkippedInputGradient(s, dgates, d > 0, n, dx);
+      continue;
     }
-    if constexpr (Operands<T, E>::kRareModes) {
-      if (layer.skip_input) {
-        SkippedInputGradient(s, dgates, d > 0, n, dx);
-        continue;
-      }
-    }
-    const RunsOfK k = GateRuns<T, E>(s, /*recurrent=*/false);
-    RowGemm<T, E> g = {dgates, dx, n, k, layer.dirs[d].input, layer.in};
+    const RunsOfK k = GateRuns(s, /*recurrent=*/false);
+    RowGemm<T> g = {dgates, dx, n, k, layer.dirs[d].input, layer.in};
     g.start = d == 0 ? Start::kZero : Start::kAccumulate;
-    if constexpr (Operands<T, E>::kRareModes) {
-      if (layer.input_masks) {
-        MaskedInputGradient(layer, g, item);
-        continue;
-      }
+    g.operands = s.operands;
+    if (layer.input_masks) {
+      MaskedInputGradient(layer, g, item);
+    } else {
+      GemmDense(g, item.panel0, item.panel1);
     }
-    GemmDense(g, item.panel0, item.panel1);
   }
 }
 
@@ -125,10 +121,10 @@ inline FactorColumns PieceOfFactor(int64_t piece, int64_t pieces, int64_t all, i
 
 // The gradients of the weights and biases of gate panels. If the rows are split into pieces, the
 // gradients of one piece.
-template <typename T, typename E>
+template <typename T>
 class GateWeightGradient {
  public:
-  GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const Range& range, int64_t piece,
+  GateWeightGradient(const BackwardLayer<T>& layer, int d, const Range& range, int64_t piece,
                      const WeightViews<T>& to)
       : layer_(layer), s_(layer.sizes), dir_(layer.dirs[d]), d_(d), range_(range), piece_(piece) {
     SetFactors(to.input.data == nullptr ? 0 : layer.in);
@@ -168,36 +164,44 @@ class GateWeightGradient {
   }
 
   void Reduce() {
-    if (!s_.cell.whole_rows)
-      return ReduceRows(dir_.dgates, factors_, piece_ == 0 ? bias_ : nullptr);
+    if (!s_.cell.whole_rows) return ReduceRows(0, factors_, piece_ == 0 ? bias_ : nullptr);
     // Each factor has separate gradients. LayerNormGradients computes the gradients of the biases.
     for (Factor f : {kX, kH}) {
       Factors one = {factors_[kX], factors_[kH], factors_[kM]};
       one[kX + kH - f].columns = one[kM].columns = 0;
-      if (one[f].columns > 0) ReduceRows(dir_.dgates + f * s_.recurrent_part, one, nullptr);
+      if (one[f].columns > 0) ReduceRows(f * s_.recurrent_part, one, nullptr);
     }
   }
 
-  void ReduceRows(const E* dgates, const Factors& factors, T* bias) const {
-    const ReductionPanels panels = {range_.begin * s_.panel_vectors() * V,
-                                    static_cast<int>(range_.end - range_.begin), vectors_};
-    E* const space =
-        dir_.reduction + (range_.begin * layer_.weight_pieces + piece_ * panels.count) *
-                             ReductionSpace<T, E>(layer_.seq->rows);
-    ReducePanels(*layer_.seq, dgates, s_.gate_row, panels, factors, bias, space,
-                 [this](int64_t row, int64_t t, int64_t j, int f) { return Row(row, t, j, f); });
+  // `at`: the first value of dgates in a row.
+  void ReduceRows(int64_t at, const Factors& factors, T* bias) const {
+    WithGradientOperand<T>(s_.operands, [&](auto e) {
+      using E = decltype(e);
+      const ReductionPanels panels = {range_.begin * s_.panel_vectors() * V,
+                                      static_cast<int>(range_.end - range_.begin), vectors_};
+      E* const space = reinterpret_cast<E*>(dir_.reduction) +
+                       (range_.begin * layer_.weight_pieces + piece_ * panels.count) *
+                           ReductionSpace<T>(s_.operands, layer_.seq->rows);
+      ReducePanels(*layer_.seq, reinterpret_cast<const E*>(layer_.DGates(d_, 0, at)), s_.gate_row,
+                   panels, factors, bias, space, [this](int64_t row, int64_t t, int64_t j, int f) {
+                     return Row<E>(row, t, j, f);
+                   });
+    });
   }
 
   // A row of a factor, beginning at the first column of this piece.
+  template <typename E>
   const E* Row(int64_t row, int64_t t, int64_t j, int factor) const {
-    if constexpr (!Operands<T, E>::kRounded) {
+    if constexpr (!kIsGroup<E>) {
       if (factor == kM) return dir_.m + row * s_.padded + first_[kM];
       if (factor == kX && !layer_.input_masks) return layer_.x.at(t, j) + first_[kX];
       if (factor == kH && !layer_.recurrent_masks) return layer_.HBefore(d_, t, j) + first_[kH];
     }
-    return factor == kX
-               ? ReductionCopy<T>(layer_.operand_x, row, layer_.in, s_.cell.input, first_[kX])
-               : ReductionCopy<T>(dir_.operand_h, row, s_.hidden, s_.cell.recurrent, first_[kH]);
+    auto copy = [&](const char* copies, int64_t width, const GateOrder& order) {
+      return ReductionCopy(reinterpret_cast<const E*>(copies), row, width, order, first_[factor]);
+    };
+    return factor == kX ? copy(layer_.operand_x, layer_.in, s_.cell.input)
+                        : copy(dir_.operand_h, s_.hidden, s_.cell.recurrent);
   }
 
   // Unpacks the panels of a factor to the gradients of its weights and of its bias (null: no bias).
@@ -222,9 +226,9 @@ class GateWeightGradient {
     }
   }
 
-  const BackwardLayer<T, E>& layer_;
+  const BackwardLayer<T>& layer_;
   const Sizes<T>& s_;
-  const BackwardDirection<T, E>& dir_;
+  const BackwardDirection<T>& dir_;
   const int d_;
   const Range range_;
   const int64_t piece_;
@@ -247,8 +251,9 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const Range& range
   const ReductionPanels panels = {range.begin * 4 * V, static_cast<int>(range.end - range.begin),
                                   vectors};
   const ReductionFactor<T> factors[1] = {{s.proj, 0, vectors, result, size, false}};
-  T* const space = dir.reduction + (s.panels() * layer.weight_pieces + range.begin) *
-                                       ReductionSpace<T, T>(layer.seq->rows);
+  T* const space = reinterpret_cast<T*>(dir.reduction) +
+                   (s.panels() * layer.weight_pieces + range.begin) *
+                       ReductionSpace<T>(OperandType::kExact, layer.seq->rows);
   ReducePanels(
       *layer.seq, dir.m, s.padded, panels, factors, static_cast<T*>(nullptr), space,
       [&](int64_t row, int64_t, int64_t, int) { return dir.dh_total + row * s.hidden_padded; });
@@ -264,21 +269,22 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const Range& range
 }
 
 // Makes the operands that the weight gradients read instead of x and of h before each step.
-template <typename T, typename E>
-void MakeBackwardOperands(const BackwardLayer<T, E>& layer, const ParallelFor& parallel) {
+template <typename T>
+void MakeBackwardOperands(const BackwardLayer<T>& layer, const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
-  CopyReductionRows(*layer.seq, layer.input_masks, s.cell.input, layer.in, layer.operand_x,
-                    parallel, [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
+  CopyReductionRows(*layer.seq, s.operands, layer.input_masks, s.cell.input, layer.in,
+                    layer.operand_x, parallel,
+                    [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
   for (int d = 0; d < s.num_dirs; ++d) {
-    CopyReductionRows(*layer.seq, layer.recurrent_masks, s.cell.recurrent, s.hidden,
+    CopyReductionRows(*layer.seq, s.operands, layer.recurrent_masks, s.cell.recurrent, s.hidden,
                       layer.dirs[d].operand_h, parallel,
                       [&](int64_t t, int64_t j) { return layer.HBefore(d, t, j); });
   }
 }
 
 // The products over all rows: dx and the gradients of weights and biases.
-template <typename T, typename E>
-void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>* to,
+template <typename T>
+void RunBackwardProducts(const BackwardLayer<T>& layer, const WeightViews<T>* to,
                          const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;
@@ -296,15 +302,16 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
   const int64_t gate_items = gates.count() * pieces;
   const int64_t weight_items = gate_items + (s.proj > 0 ? units.count() : 0);
   // With few rows, most of the time is spent writing the weight gradients.
+  const int64_t weight_rows = (layer.skip_input ? 0 : layer.in) + s.hidden;
   const int64_t ns =
       NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_part), layer.in + s.hidden)) +
-      NsToMove(s.num_dirs * PanelBytes<T, T>(s, layer.skip_input ? 0 : layer.in));
+      NsToMove(s.num_dirs * (weight_rows * s.gate_part + s.padded * s.second) * int64_t{sizeof(T)});
   Parallel(parallel, s.num_dirs * weight_items + inputs.count, ns, [&](int64_t i) {
     if (i >= s.num_dirs * weight_items) {
       const int64_t item = i - s.num_dirs * weight_items;
       const int64_t row0 = item / inputs.parts * inputs.rows;
       const int64_t part = item % inputs.parts;
-      InputGradient<T, E>(
+      InputGradient(
           layer, {row0, std::min(seq.rows, row0 + inputs.rows), input_panels * part / inputs.parts,
                   input_panels * (part + 1) / inputs.parts});
       return;
@@ -312,8 +319,8 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
     const int d = static_cast<int>(i / weight_items);
     const int64_t item = i % weight_items;
     if (item < gate_items) {
-      GateWeightGradient<T, E>(layer, d, gates.at(item / pieces), item % pieces, to[d]);
-    } else if constexpr (Operands<T, E>::kRareModes) {
+      GateWeightGradient<T>(layer, d, gates.at(item / pieces), item % pieces, to[d]);
+    } else {
       ProjectionGradient(layer, d, units.at(item - gate_items), to[d]);
     }
   });

@@ -20,40 +20,49 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+// Gradients of the forward panels, in the format of PackedWeights on exact operands.
+template <typename T>
+struct GradientPanels {
+  T* input;
+  T* recurrent;
+  T* second;  // of the cell's second product; with projection: dense panels of units
+};
+
 // One direction of one layer.
-template <typename T, typename E = T>
+template <typename T>
 struct BackwardDirection {
-  // Weights as dense panels with the gates as K.
-  E* input;      // N = in
-  E* recurrent;  // N = S
-  E* second;     // N = H; K = P with projection, otherwise K = one gate
-  // Gradients of the forward panels, with the same sizes as PackedWeights.
-  PackedWeights<T> gradient;
-  E* dgates;     // [R, gate_row]
-  E* reduction;  // ReductionSpace() of each gate panel and piece, then of the projection's panels
-  T* dh;         // [B, hidden_padded]
-  T* dc;         // LSTM: [B, padded]
-  T* c0;         // LSTM: [B, padded]
-  T* dm;         // second product: [B, padded], the gradient of its input
-  T* dh_total;   // projection: [R, hidden_padded], the whole gradient of h
-  T* m;          // second product: [R, padded], its input
-  T* norm_sums;  // layer norm: [B, padded * kLayerNormVectors]
-  E* operand_h;  // h before each step for the weight gradient, if h itself is not read
+  // Weights as dense panels of operands with the gates as K.
+  char* input;      // N = in
+  char* recurrent;  // N = S
+  char* second;     // N = H; K = P with projection, otherwise K = one gate
+  GradientPanels<T> gradient;
+  char* dgates;     // [R, gate_row] operands
+  T* exact_dgates;  // with pairs: [slices or threads, gate_row], dgates of a row before rounding
+  char*
+      reduction;  // ReductionSpace() of each gate panel and piece, then of the projection's panels
+  T* dh;          // [B, hidden_padded]
+  T* dc;          // LSTM: [B, padded]
+  T* c0;          // LSTM: [B, padded]
+  T* dm;          // second product: [B, padded], the gradient of its input
+  T* dh_total;    // projection: [R, hidden_padded], the whole gradient of h
+  T* m;           // second product: [R, padded], its input
+  T* norm_sums;   // layer norm: [B, padded * kLayerNormVectors]
+  char* operand_h;           // h before each step for the weight gradient, if h itself is not read
   const T* gates = nullptr;  // gates that forward kept
   const T* c = nullptr;
 };
 
-template <typename T, typename E>
+template <typename T>
 class BackwardSlice;
 
 // The row pointers of one slice for one step.
-template <typename T, typename E>
+template <typename T>
 struct BackwardPointers {
-  const E** dgates;
+  const void** dgates;  // operands
   T** dh;
   T** dm;
-  const T** total;  // with projection: the whole gradient of h
-  const T** masks;  // of one gate, if h has masks
+  const void** total;  // with projection: the whole gradient of h
+  const T** masks;     // of one gate, if h has masks
 
   template <typename F>
   void ForEach(F&& fn) {
@@ -62,17 +71,17 @@ struct BackwardPointers {
 };
 
 // Like CellRunner, for the gradients of the gates at step t.
-template <typename T, typename E>
+template <typename T>
 struct GradientRunner {
-  void (*run)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
+  void (*run)(const BackwardSlice<T>& slice, const void* tensors, int64_t t,
               const UnitRange& units) = nullptr;
   // For cells with a second product, after dm has been computed.
-  void (*after_second)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
+  void (*after_second)(const BackwardSlice<T>& slice, const void* tensors, int64_t t,
                        const UnitRange& units) = nullptr;
   const void* tensors = nullptr;
 };
 
-template <typename T, typename E = T>
+template <typename T>
 struct BackwardLayer {
   const Sequence* seq = nullptr;
   Sizes<T> sizes = {};
@@ -80,7 +89,7 @@ struct BackwardLayer {
   bool skip_input = false;
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
-  E* operand_x;  // x for the weight gradient, if x itself is not read
+  char* operand_x;  // x for the weight gradient, if x itself is not read
   RowMap<const T> x;
   RowMap<const T> y;
   RowMap<const T> dy;
@@ -91,10 +100,14 @@ struct BackwardLayer {
   int64_t first_pseudo_layer = 0;
   int64_t c_row = 0;          // elements in a row of c
   int64_t weight_pieces = 1;  // pieces of the rows of the weight gradients
-  GradientRunner<T, E> cells;
-  BackwardDirection<T, E> dirs[2] = {};
-  BackwardPointers<T, E> pointers[2] = {};
+  GradientRunner<T> cells;
+  BackwardDirection<T> dirs[2] = {};
+  BackwardPointers<T> pointers[2] = {};
 
+  // The operands of a row of dgates, beginning at its value `at`.
+  const char* DGates(int d, int64_t row, int64_t at = 0) const {
+    return dirs[d].dgates + sizes.operand_bytes(row * sizes.gate_row + at);
+  }
   const T* HBefore(int d, int64_t t, int64_t j) const {
     const int64_t before = PreviousStep(*seq, d, t, j);
     return before < 0 ? h0.at(first_pseudo_layer + d, seq->perm[j])
@@ -103,11 +116,11 @@ struct BackwardLayer {
 };
 
 // The K of a product over rows of dgates: whole rows, or some vectors of each unit block.
-template <typename T, typename E>
+template <typename T>
 RunsOfK GateRuns(const Sizes<T>& s, bool recurrent) {
-  constexpr int V = kLanes<T> / kPerOperand<E>;
+  const int64_t V = s.depth(kLanes<T>);
   const int vectors = recurrent ? s.cell.recurrent.count : s.cell.input.count;
-  if (vectors == s.cell.buffer) return RunsOfK::Dense(s.gate_part / kPerOperand<E>);
+  if (vectors == s.cell.buffer) return RunsOfK::Dense(s.depth(s.gate_part));
   const int at = recurrent ? s.cell.recurrent_at : s.cell.input_at;
   return RunsOfK::Pieces(vectors * V, s.blocks, at * V, s.cell.buffer * V);
 }
@@ -136,15 +149,16 @@ void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t 
 }
 
 // A slice of one direction, backwards through time.
-template <typename T, typename E>
-class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
-  using Base = Slice<T, BackwardLayer<T, E>>;
+template <typename T>
+class BackwardSlice : public Slice<T, BackwardLayer<T>> {
+  using Base = Slice<T, BackwardLayer<T>>;
   using Base::Alive, Base::layer_, Base::seq_, Base::s_, Base::dir_, Base::d_, Base::p_;
   using Base::j0_, Base::j1_, Base::pseudo_layer_, Base::steps_, Base::y_at_;
 
  public:
-  BackwardSlice(const BackwardLayer<T, E>& layer, const SlicePlace& place)
-      : Base(layer, place, place.j0 + place.worker * layer.seq->batch) {}
+  BackwardSlice(const BackwardLayer<T>& layer, const SlicePlace& place)
+      : Base(layer, place, place.j0 + place.worker * layer.seq->batch),
+        exact_dgates_(dir_.exact_dgates + (place.number + place.worker) * s_.gate_row) {}
 
   void Begin() const {}
 
@@ -172,7 +186,8 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
                        const UnitRange& units) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
     for (int64_t j = slice.j0_; j < slice.j0_ + slice.Alive(t); ++j) {
-      Cell::template Backward<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
+      Cell::template Backward<T>(units, slice.template RowOf<Cell>(t, j), typed);
+      if (slice.rounds()) slice.RoundGradients(slice.seq_.start[t] + j, units);
     }
   }
 
@@ -182,7 +197,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
                                const UnitRange& units) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
     for (int64_t j = slice.j0_; j < slice.j0_ + slice.Alive(t); ++j) {
-      Cell::template BackAfterSecond<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
+      Cell::template BackAfterSecond<T>(units, slice.template RowOf<Cell>(t, j), typed);
     }
   }
 
@@ -200,6 +215,23 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
 
  private:
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? steps_ - 1 - step : step; }
+
+  // Whether the products read the gradients of the gates rounded.
+  bool rounds() const { return s_.operands == OperandType::kPairs; }
+
+  // The gradients of the gates of a packed row, which the cell writes.
+  T* DGates(int64_t row) const {
+    if (rounds()) return exact_dgates_;
+    return reinterpret_cast<T*>(dir_.dgates) + row * s_.gate_row;
+  }
+
+  void RoundGradients(int64_t row, const UnitRange& units) const {
+    if constexpr (kHasPairs<T>) {
+      const int64_t end = RoundUp(units.end, kLanes<T>);
+      RoundRow(exact_dgates_, s_.cell.buffer * units.begin, s_.cell.buffer * end,
+               reinterpret_cast<Pair*>(dir_.dgates + s_.operand_bytes(row * s_.gate_row)));
+    }
+  }
 
   void LoadStates(const UnitRange& units) {
     // Gradients of final states that are not passed are zero.
@@ -235,21 +267,20 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
     const int64_t n = Alive(t);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = seq_.start[t] + j0_ + i;
-      p_.dgates[i] = dir_.dgates + OperandsOf<E>(row * s_.gate_row + s_.recurrent_part);
+      p_.dgates[i] = layer_.DGates(d_, row, s_.recurrent_part);
       p_.dh[i] = dir_.dh + (j0_ + i) * s_.hidden_padded;
     }
-    const RunsOfK k = GateRuns<T, E>(s_, /*recurrent=*/true);
-    RowGemm<T, E> g = {p_.dgates, p_.dh, n, k, dir_.recurrent, s_.hidden_padded};
+    const RunsOfK k = GateRuns(s_, /*recurrent=*/true);
+    RowGemm<T> g = {p_.dgates, p_.dh, n, k, dir_.recurrent, s_.hidden_padded};
+    g.operands = s_.operands;
     g.start = s_.cell.carries_h ? Start::kAccumulate : Start::kZero;
     g.batch = BatchRowsOf(seq_.batch);
     g.reversed = t % 2 != 0;
-    if constexpr (Operands<T, E>::kRareModes) {
-      if (layer_.recurrent_masks) return MaskedHiddenGradient(g, panel0, panel1);
-    }
+    if (layer_.recurrent_masks) return MaskedHiddenGradient(g, panel0, panel1);
     GemmDense(g, panel0, panel1);
   }
 
-  void MaskedHiddenGradient(RowGemm<T, E> g, int64_t panel0, int64_t panel1) {
+  void MaskedHiddenGradient(RowGemm<T> g, int64_t panel0, int64_t panel1) {
     // Masks have H elements, but rows of dh are padded. The padding of dh is never used.
     g.columns = s_.hidden;
     MaskedGateProduct(
@@ -274,11 +305,9 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
       p_.total[i] = total;
       p_.dm[i] = dir_.dm + j * s_.padded;
     }
-    if constexpr (Operands<T, E>::kRareModes) {
-      RowGemm<T> g = {p_.total, p_.dm, n, RunsOfK::Dense(s_.proj), dir_.second, s_.padded};
-      g.batch = BatchRowsOf(seq_.batch);
-      GemmDense(g, 0, DensePanels<T>(s_.units));
-    }
+    RowGemm<T> g = {p_.total, p_.dm, n, RunsOfK::Dense(s_.proj), dir_.second, s_.padded};
+    g.batch = BatchRowsOf(seq_.batch);
+    GemmDense(g, 0, DensePanels<T>(s_.units));
   }
 
   // Clears the gradient where h has been clipped.
@@ -293,26 +322,24 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
   // Computes dm = dgate * W^T of the cell's second product and completes the gradients of the
   // gates.
   void SecondProductBack(int64_t t, const UnitRange& units) {
-    if constexpr (Operands<T, E>::kRareModes) {
-      const int64_t n = Alive(t);
-      const int64_t row0 = seq_.start[t] + j0_;
-      for (int64_t i = 0; i < n; ++i) {
-        p_.dgates[i] = dir_.dgates + (row0 + i) * s_.gate_row;
-        p_.dm[i] = dir_.dm + (j0_ + i) * s_.padded;
-      }
-      constexpr int V = kLanes<T>;
-      const RunsOfK k = RunsOfK::Pieces(V, s_.blocks, s_.cell.second_at * V, s_.cell.buffer * V);
-      RowGemm<T> g = {p_.dgates, p_.dm, n, k, dir_.second, s_.padded};
-      g.batch = BatchRowsOf(seq_.batch);
-      GemmDense(g, 0, DensePanels<T>(s_.units));
-      auto mask = [&](int64_t i, T* row) {
-        if (!layer_.recurrent_masks) return;
-        ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), 0, s_.units, row);
-      };
-      for (int64_t i = 0; i < n; ++i) mask(i, p_.dm[i]);
-      layer_.cells.after_second(*this, layer_.cells.tensors, t, units);
-      for (int64_t i = 0; i < n; ++i) mask(i, dir_.m + (row0 + i) * s_.padded);
+    const int64_t n = Alive(t);
+    const int64_t row0 = seq_.start[t] + j0_;
+    for (int64_t i = 0; i < n; ++i) {
+      p_.dgates[i] = layer_.DGates(d_, row0 + i);
+      p_.dm[i] = dir_.dm + (j0_ + i) * s_.padded;
     }
+    constexpr int V = kLanes<T>;
+    const RunsOfK k = RunsOfK::Pieces(V, s_.blocks, s_.cell.second_at * V, s_.cell.buffer * V);
+    RowGemm<T> g = {p_.dgates, p_.dm, n, k, dir_.second, s_.padded};
+    g.batch = BatchRowsOf(seq_.batch);
+    GemmDense(g, 0, DensePanels<T>(s_.units));
+    auto mask = [&](int64_t i, T* row) {
+      if (!layer_.recurrent_masks) return;
+      ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), 0, s_.units, row);
+    };
+    for (int64_t i = 0; i < n; ++i) mask(i, p_.dm[i]);
+    layer_.cells.after_second(*this, layer_.cells.tensors, t, units);
+    for (int64_t i = 0; i < n; ++i) mask(i, dir_.m + (row0 + i) * s_.padded);
   }
 
   // The row of c of a step; t < 0: before the first step.
@@ -323,12 +350,12 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
   T* NormSums(int64_t j) const { return dir_.norm_sums + j * s_.padded * kLayerNormVectors; }
 
   template <typename Cell>
-  GradientRow<T, E> RowOf(int64_t t, int64_t j) const {
+  GradientRow<T> RowOf(int64_t t, int64_t j) const {
     constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
-    GradientRow<T, E> r = {};
+    GradientRow<T> r = {};
     r.row = seq_.start[t] + j;
     r.h = layer_.y.at(t, j) + y_at_;
-    r.dgates = dir_.dgates + OperandsOf<E>(r.row * s_.gate_row);
+    r.dgates = DGates(r.row);
     if constexpr (kFormat.keeps_gates) r.gates = dir_.gates + r.row * s_.gate_row;
     if constexpr (kFormat.carries_h) r.h_prev = layer_.HBefore(d_, t, j);
     if constexpr (kFormat.has_c) {
@@ -350,29 +377,28 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
     }
     return r;
   }
+
+  T* const exact_dgates_;  // a row of this slice or thread
 };
 
 // The runner of a cell. `tensors` must live longer than the runner.
-template <typename Cell, typename T, typename E>
-GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* tensors) {
-  using Slice = BackwardSlice<T, E>;
+template <typename Cell, typename T>
+GradientRunner<T> GradientRunnerOf(const typename Cell::template Tensors<T>* tensors) {
+  using Slice = BackwardSlice<T>;
   constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
-  GradientRunner<T, E> runner;
+  GradientRunner<T> runner;
   runner.tensors = tensors;
-  if constexpr (kFormat.pairs || Operands<T, E>::kRareModes) {
-    runner.run = &Slice::template RunCells<Cell>;
-    if constexpr (kFormat.has_second())
-      runner.after_second = &Slice::template CellsAfterSecond<Cell>;
-  }
+  runner.run = &Slice::template RunCells<Cell>;
+  if constexpr (kFormat.has_second()) runner.after_second = &Slice::template CellsAfterSecond<Cell>;
   return runner;
 }
 
 // Runs the time loops of all directions of a layer.
-template <typename T, typename E>
-void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
+template <typename T>
+void RunBackwardRecurrence(const BackwardLayer<T>& layer, const Split& split,
                            const ParallelFor& parallel) {
   RunSlices(*layer.seq, layer.sizes.num_dirs, split, parallel,
-            [&](const SlicePlace& place) { return BackwardSlice<T, E>(layer, place); });
+            [&](const SlicePlace& place) { return BackwardSlice<T>(layer, place); });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -43,16 +43,15 @@ struct ReductionFactor {
   bool gated;             // the factor's rows are interleaved, see Note [Gate masks]
 };
 
-// The number of rows of a block in operands E, for a reduction over `rows` rows.
-template <typename T, typename E>
-int64_t ReductionBlock(int64_t rows) {
-  return CeilDiv(std::min(kReductionRows, rows), kPerOperand<E>);
+// The number of rows of a block in operands, for a reduction over `rows` rows.
+inline int64_t ReductionBlock(OperandType type, int64_t rows) {
+  return CeilDiv(std::min(kReductionRows, rows), PerOperand(type));
 }
 
 // The number of operands to which ReducePanels copies a block of one panel.
-template <typename T, typename E>
-int64_t ReductionSpace(int64_t rows) {
-  return ReductionBlock<T, E>(rows) * 4 * kLanes<T>;
+template <typename T>
+int64_t ReductionSpace(OperandType type, int64_t rows) {
+  return ReductionBlock(type, rows) * 4 * kLanes<T>;
 }
 
 template <typename T>
@@ -143,7 +142,8 @@ void ReducePanels(const Sequence& seq, const E* gradient, int64_t ld, const Redu
                   RowsOf&& rows_of) {
   constexpr int V = kLanes<T>;
   constexpr int kPer = kPerOperand<E>;
-  const int64_t panel_size = ReductionBlock<T, E>(seq.rows) * panels.vectors * V;
+  const OperandType type = kIsGroup<E> ? OperandType::kPairs : OperandType::kExact;
+  const int64_t panel_size = ReductionBlock(type, seq.rows) * panels.vectors * V;
   const E* rows[kFactors][kReductionRows / kPer];
   if (bias != nullptr) std::fill(bias, bias + panels.count * panels.vectors * V, T(0));
   const int64_t blocks = std::max<int64_t>(1, CeilDiv(seq.rows, kReductionRows));

@@ -9,6 +9,7 @@
 #include "cc/cpu/pass/weights/forward_weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/rows/gate_masks.h"
+#include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/rows/states.h"
 #include "cc/cpu/simd/operand.h"
@@ -20,57 +21,54 @@ enum class HiddenOperand {
   kH,          // h: rows of y or of h0
   kCopy,       // a copy of h (Note [Operand rows]), made after the step that computes h
   kQuantized,  // a copy of h, made by each thread before the product, since it needs the whole row
-  kRoundedY,   // rows of y in bfloat16
+  kRoundedY,   // rows of y in bfloat16, rounded after the step that computes h
 };
 
 // One direction of one layer.
-template <typename T, typename E = T>
+template <typename T>
 struct ForwardDirection {
-  ForwardWeights<T, E> weights;
+  ForwardWeights<T> weights;
   T* gates = nullptr;  // [R, gate_row] if all rows are kept
   T* ring = nullptr;   // otherwise: rows of the step blocks of all slices
   T* c = nullptr;      // [R, c_row] if all rows are kept
   T* c0 = nullptr;     // [B, padded] the initial c; updated in place if c is not kept
-  // [B, padded]: the input m of a second product. For a cell that carries h: h before rounding.
+  // [B, padded]: the input m of a second product. With kRoundedY: h before rounding, updated in
+  // place.
   T* carried = nullptr;
   // Copies of h: [B, operand_row] for even and odd steps. Quantized rows: only operand_h[0], with
   // rows of its own for each thread.
-  E* operand_h[2] = {};
+  char* operand_h[2] = {};
 };
 
 // The row pointers of one slice.
-template <typename T, typename E>
+template <typename T>
 struct ForwardPointers {
   // For a step block:
-  const E** x;
+  const void** x;  // operands
   T** gates;
   // For one step:
   const T** h_prev;
   const T** c_prev;
   T** c;
   T** h;
-  T** out;             // m if a second product follows, otherwise the array h
-  const E** operands;  // rows that the recurrent weights multiply, if not h_prev
-  T** sums;            // results of that product, if no cell receives them
-  // With rounded operands:
-  T** exact_h = nullptr;                 // see StepRows
-  TensorOf<T, E>** rounded_h = nullptr;  // instead of h
+  T** out;                // m if a second product follows, otherwise the array h
+  const void** operands;  // rows that the recurrent or the second weights multiply
+  T** sums;               // results of that product, if no cell receives them
 
   template <typename F>
   void ForEach(F&& fn) {
     fn(x), fn(gates), fn(h_prev), fn(c_prev), fn(c), fn(h), fn(out), fn(operands), fn(sums);
-    if constexpr (Operands<T, E>::kRounded) fn(exact_h), fn(rounded_h);
   }
 };
 
-template <typename T, typename E>
+template <typename T>
 class ForwardSlice;
 
 // The functions that run a cell in one step, for a range of panels, units or rows. They are chosen
 // once for a layer, so that the time loop is compiled only once for all cells.
-template <typename T, typename E>
+template <typename T>
 struct CellRunner {
-  using Slice = ForwardSlice<T, E>;
+  using Slice = ForwardSlice<T>;
   void (*run)(const Slice& slice, const void* tensors, int64_t step,
               const PanelOrder& order) = nullptr;
   // For cells with a second product: runs after the second product.
@@ -81,7 +79,7 @@ struct CellRunner {
   const void* tensors = nullptr;  // the cell's Tensors
 };
 
-template <typename T, typename E = T>
+template <typename T>
 struct ForwardLayer {
   const Sequence* seq = nullptr;
   Sizes<T> sizes = {};
@@ -90,19 +88,19 @@ struct ForwardLayer {
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
   T h_limit = std::numeric_limits<T>::infinity();  // see HiddenLimit
-  int64_t operand_row = 0;                         // operands in a row of operand_h
+  int64_t operand_row = 0;                         // bytes in a row of operand_h
   int64_t c_row = 0;                               // elements in a row of c
-  RowMap<const E> operand_x;                       // rows that the input product reads
+  OperandRows operand_x;                           // rows that the input product reads
   RowMap<const T> x;
-  RowMap<T> y;                       // rows of [D, S]
-  RowMap<TensorOf<T, E>> rounded_y;  // with kRoundedY, instead of y
+  RowMap<T> y;                     // rows of [D, S]
+  RowMap<BFloat16Bits> rounded_y;  // with kRoundedY, instead of y
   StateRows<const T> h0, c0;
   StateRows<T> h_n, c_n;
   int64_t first_pseudo_layer = 0;
   HiddenOperand reads = HiddenOperand::kH;
-  CellRunner<T, E> cells;
-  ForwardDirection<T, E> dirs[2] = {};
-  ForwardPointers<T, E> pointers[2] = {};
+  CellRunner<T> cells;
+  ForwardDirection<T> dirs[2] = {};
+  ForwardPointers<T> pointers[2] = {};
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -30,28 +30,28 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int64_t kPlainRows = 4;
 
-template <typename T, typename E>
-bool UsesPlainWeights(const RnnProblem& p, const CellFormat& cell) {
-  return Operands<T, E>::kRareModes && cell.plain && Area(p.max_time, p.batch) <= kPlainRows &&
-         !p.input_masked && !p.recurrent_masked && !p.weights_packed;
+template <typename T>
+bool UsesPlainWeights(const RnnProblem& p, const Sizes<T>& s) {
+  return s.operands == OperandType::kExact && s.cell.plain &&
+         Area(p.max_time, p.batch) <= kPlainRows && !p.input_masked && !p.recurrent_masked &&
+         !p.weights_packed;
+}
+
+// Whether a row of n elements of the op's tensors is a row of pairs.
+template <typename T>
+bool IsRowOfPairs(const Sizes<T>& s, int64_t n) {
+  return s.operands == OperandType::kPairs && n % kPerOperand<Pair> == 0;
 }
 
 // Whether h is written directly in the type of the op's tensors. In training, inner layers keep h
 // as T.
-template <typename T, typename E>
+template <typename T>
 bool RoundsH(const Sizes<T>& s) {
-  return Operands<T, E>::AreRows(s.hidden);
-}
-
-// Whether the input of the stack, in the type of the op's tensors, can be read as operands without
-// a copy.
-template <typename T, typename E>
-bool ReadsRoundedX(const RnnProblem& p) {
-  return Operands<T, E>::AreRows(p.input_size);
+  return IsRowOfPairs(s, s.hidden);
 }
 
 // The plan of a forward pass, and its memory.
-template <typename T, typename E = T>
+template <typename T>
 struct ForwardPlan {
   // `packs`: use packed weights, even for few rows.
   ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs = false);
@@ -59,16 +59,16 @@ struct ForwardPlan {
   void Take(const RnnProblem& p, Arena& arena);
 
   Split split;
-  int64_t rows;              // R
-  ForwardLayer<T, E> layer;  // data of all layers
+  int64_t rows;           // R
+  ForwardLayer<T> layer;  // data of all layers
   Sequence seq;
-  T* between[2];                       // inference: outputs of inner layers
-  TensorOf<T, E>* rounded_between[2];  // instead of `between`, if rows of h are rounded
-  T* dropped;                          // [R, D*S] training with dropout
-  T* peepholes;                        // [3, padded] if the cell has peepholes
-  T* layer_norm;                       // LayerNormTensors::weights, with layer normalization
-  T* kept[2];                          // [R, padded] of h and of c, see DrawKept
-  E* operand_x;                        // rows that the input product reads, if not x itself
+  T* between[2];                     // inference: outputs of inner layers
+  BFloat16Bits* rounded_between[2];  // instead of `between`, if rows of h are rounded
+  T* dropped;                        // [R, D*S] training with dropout
+  T* peepholes;                      // [3, padded] if the cell has peepholes
+  T* layer_norm;                     // LayerNormTensors::weights, with layer normalization
+  T* kept[2];                        // [R, padded] of h and of c, see DrawKept
+  char* operand_x;                   // rows that the input product reads, if not x itself
 
  private:
   void TakeDirection(const RnnProblem& p, int d, Arena& arena);
@@ -77,44 +77,47 @@ struct ForwardPlan {
   }
 };
 
-template <typename T, typename E>
-ForwardPlan<T, E>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs)
+template <typename T>
+ForwardPlan<T>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs)
     : rows(SumOfLengths(p.max_time, p.batch, p.lengths)) {
   const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
-  split = SplitOf<E>(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(),
-                     kForwardStreamBytes);
-  const bool plain = !packs && UsesPlainWeights<T, E>(p, s.cell);
-  for (ForwardDirection<T, E>& dir : layer.dirs) dir.weights.plain = plain;
-  layer.operand_row = CopyOperands<T, E>(s.hidden, s.cell.recurrent, p.recurrent_masked);
-  if (Operands<T, E>::kQuantized && s.second > 0) {  // m takes the place of h
-    layer.operand_row = std::max(layer.operand_row,
-                                 CopyOperands<T, E>(s.units, s.cell.recurrent, /*masked=*/false));
+  split =
+      SplitOf(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(), kForwardStreamBytes);
+  const bool plain = !packs && UsesPlainWeights(p, s);
+  for (ForwardDirection<T>& dir : layer.dirs) dir.weights.plain = plain;
+  auto row_bytes = [&](int64_t width, bool masked) {
+    const int64_t row = CopyOperands<T>(s.operands, width, s.cell.recurrent, masked);
+    return Area(row, OperandBytes<T>(s.operands));
+  };
+  layer.operand_row = row_bytes(s.hidden, p.recurrent_masked);
+  if (s.operands == OperandType::kQuads && s.second > 0) {  // m takes the place of h
+    layer.operand_row = std::max(layer.operand_row, row_bytes(s.units, /*masked=*/false));
   }
   layer.c_row = s.padded;
   layer.h_limit = HiddenLimit<T>(p);
 }
 
-template <typename T, typename E>
-void ForwardPlan<T, E>::TakeDirection(const RnnProblem& p, int d, Arena& arena) {
+template <typename T>
+void ForwardPlan<T>::TakeDirection(const RnnProblem& p, int d, Arena& arena) {
   const Sizes<T>& s = layer.sizes;
   const int64_t ring_rows = RingRows(split, p.batch, rows);
   const bool keeps_gates = p.is_training && s.cell.keeps_gates;
-  const bool carries = s.second > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
-  ForwardDirection<T, E>& dir = layer.dirs[d];
+  const bool carries = s.second > 0 || RoundsH(s);
+  ForwardDirection<T>& dir = layer.dirs[d];
   if (!p.weights_packed) dir.weights.Take(arena, s, widest_input(p));
   dir.c0 = arena.Take<T>(s.cell.has_c ? Area(p.batch, s.padded) : 0);
   dir.carried = arena.Take<T>(carries ? Area(p.batch, s.padded) : 0);
   const int64_t copies = Area(p.batch, layer.operand_row);
-  constexpr bool kQuantized = Operands<T, E>::kQuantized;
-  dir.operand_h[0] = arena.Take<E>(kQuantized ? Area(split.shares, copies) : copies);
-  dir.operand_h[1] = arena.Take<E>(kQuantized ? 0 : copies);
+  const bool quantized = s.operands == OperandType::kQuads;
+  dir.operand_h[0] = arena.Take<char>(quantized ? Area(split.shares, copies) : copies);
+  dir.operand_h[1] = arena.Take<char>(quantized ? 0 : copies);
   dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
-  layer.pointers[d] = TakePointers<ForwardPointers<T, E>>(arena, Area(split.shares, ring_rows));
+  layer.pointers[d] = TakePointers<ForwardPointers<T>>(arena, Area(split.shares, ring_rows));
   if (s.second == 0) layer.pointers[d].out = layer.pointers[d].h;
 }
 
-template <typename T, typename E>
-void ForwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
+template <typename T>
+void ForwardPlan<T>::Take(const RnnProblem& p, Arena& arena) {
   const Sizes<T>& s = layer.sizes;
   seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
   layer.seq = &seq;
@@ -123,18 +126,19 @@ void ForwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
   layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
   TakeKept(p, Area(rows, s.padded), arena, &kept);
   const bool inner = p.num_layers > 1;
-  const bool rounds_inner = inner && !p.is_training && RoundsH<T, E>(s);
+  const bool rounds_inner = inner && !p.is_training && RoundsH(s);
   const int64_t inner_size = inner && !p.is_training ? Area(rows, s.output) : 0;
   for (T*& to : between) to = arena.Take<T>(rounds_inner ? 0 : inner_size);
-  for (TensorOf<T, E>*& to : rounded_between) {
-    to = arena.Take<TensorOf<T, E>>(rounds_inner ? inner_size : 0);
+  for (BFloat16Bits*& to : rounded_between) {
+    to = arena.Take<BFloat16Bits>(rounds_inner ? inner_size : 0);
   }
   dropped = arena.Take<T>(inner && p.is_training && p.dropout > 0 ? Area(rows, s.output) : 0);
   auto x_row = [&](int64_t in, bool rounded) {
-    return rounded ? 0 : CopyOperands<T, E>(in, s.cell.input, p.input_masked);
+    return rounded ? 0 : CopyOperands<T>(s.operands, in, s.cell.input, p.input_masked);
   };
-  operand_x = arena.Take<E>(Area(rows, std::max(x_row(p.input_size, ReadsRoundedX<T, E>(p)),
-                                                inner ? x_row(s.output, rounds_inner) : 0)));
+  const int64_t first_row = x_row(p.input_size, IsRowOfPairs(s, p.input_size));
+  const int64_t inner_row = inner ? x_row(s.output, rounds_inner) : 0;
+  operand_x = TakeOperands<T>(arena, s.operands, Area(rows, std::max(first_row, inner_row)));
 }
 
 // The masks of x or of h for each gate, if the call has masks.
@@ -161,44 +165,43 @@ void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
   });
 }
 
-template <typename T, typename E>
-void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split& split,
+template <typename T>
+void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const Split& split,
                         const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   if (layer.dirs[0].weights.plain) {
     for (int d = 0; d < s.num_dirs; ++d) {
-      const ForwardWeights<T, E>& w = layer.dirs[d].weights;
-      for (int64_t u = 0; u < s.blocks; ++u) PackBias(s, w.source, u, w.packed);
+      const ForwardWeights<T>& w = layer.dirs[d].weights;
+      for (int64_t u = 0; u < s.blocks; ++u) PackBias(s, w.source.exact, u, w.packed);
     }
     return;
   }
   const int64_t items = PackItems(s);
   // The threads that are woken for packing also run the recurrence.
-  const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
+  const int64_t ns = NsToMove(s.num_dirs * PanelBytes(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
-    const ForwardWeights<T, E>& w = layer.dirs[i / items].weights;
+    const ForwardWeights<T>& w = layer.dirs[i / items].weights;
     PackItem(s, w.source, in, i % items, w.packed);
   });
 }
 
 // The rows that the input product of a layer reads: masked or rounded copies, or x itself. Returns
 // `ready` if the rows are already operands.
-template <typename T, typename E>
-RowMap<const E> OperandRows(const ForwardLayer<T, E>& layer, const RowMap<const E>& ready,
-                            E* buffer, const ParallelFor& parallel) {
+template <typename T>
+OperandRows OperandX(const ForwardLayer<T>& layer, const OperandRows& ready, char* buffer,
+                     const ParallelFor& parallel) {
   if (ready) return ready;
-  if constexpr (Operands<T, E>::kExact) {
-    if (!layer.input_masks) return layer.x;
-  }
+  const OperandType type = layer.sizes.operands;
+  if (type == OperandType::kExact && !layer.input_masks) return AsOperands(layer.x);
   const GateOrder& order = layer.sizes.cell.input;
-  CopyRows(*layer.seq, layer.input_masks, order, layer.in, buffer, parallel,
+  CopyRows(*layer.seq, type, layer.input_masks, order, layer.in, buffer, parallel,
            [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
-  return PackedRows(*layer.seq, static_cast<const E*>(buffer),
-                    CopyOperands<T, E>(layer.in, order, /*masked=*/true));
+  const int64_t row = CopyOperands<T>(type, layer.in, order, /*masked=*/true);
+  return PackedRows(*layer.seq, static_cast<const char*>(buffer), row * OperandBytes<T>(type));
 }
 
 // The implementation of rnn_forward in the kernel table.
-template <typename T, typename E = T>
+template <typename T>
 class ForwardPass {
  public:
   explicit ForwardPass(const RnnArgs& args)
@@ -209,10 +212,10 @@ class ForwardPass {
   int64_t reserve_bytes() const { return p_.is_training ? ReserveOn(nullptr).bytes() : 0; }
   // Whether an input of a 16-bit type is read in its own type, or not at all.
   bool ReadsAsIs(Arg arg) const {
-    if (arg == Arg::input) return ReadsRoundedX<T, E>(p_);
+    if (arg == Arg::input) return IsRowOfPairs(plan_.layer.sizes, p_.input_size);
     // Pairs are packed from bfloat16. Normalizations read the bias separately from the panels.
     if (arg == Arg::bias && p_.weights_packed && p_.has_layer_norm) return false;
-    return IsPackable(arg) && (kPairs || p_.weights_packed);
+    return IsPackable(arg) && (pairs() || p_.weights_packed);
   }
   // Whether an output of a 16-bit type is written in its own type.
   bool WritesAsIs(Arg arg) const { return arg == Arg::output && rounds(); }
@@ -237,9 +240,8 @@ class ForwardPass {
   }
 
  private:
-  static constexpr bool kPairs = Operands<T, E>::kRounded;
-
-  bool rounds() const { return RoundsH<T, E>(plan_.layer.sizes); }
+  bool pairs() const { return plan_.layer.sizes.operands == OperandType::kPairs; }
+  bool rounds() const { return RoundsH(plan_.layer.sizes); }
   bool is_last(int64_t l) const { return l + 1 == p_.num_layers; }
   Reserve<T> ReserveOn(void* base) const {
     return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);
@@ -250,13 +252,13 @@ class ForwardPass {
     const ReserveHeader header = {kReserveMagic,
                                   kReserveVersion,
                                   kLanes<T> * sizeof(T),
-                                  Fingerprint(p_, kPairs),
+                                  Fingerprint(p_, pairs()),
                                   {p_.dropout_key[0], p_.dropout_key[1]}};
     std::memcpy(reserve.header, &header, sizeof(header));
   }
 
   void SetStates(const CallTensors& t) {
-    ForwardLayer<T, E>& layer = plan_.layer;
+    ForwardLayer<T>& layer = plan_.layer;
     const Sizes<T>& s = layer.sizes;
     layer.h0 = MakeStateRows(p_, t.in<T>(Arg::input_h), s.hidden);
     layer.c0 = MakeStateRows(p_, t.in<T>(Arg::input_c), s.units);
@@ -275,7 +277,7 @@ class ForwardPass {
   void ZeroPaddingOfY(const CallTensors& t) const {
     const int64_t columns = plan_.layer.sizes.output;
     if (rounds()) {
-      ZeroPadding(plan_.seq, UserY<TensorOf<T, E>>(t), columns, parallel_);
+      ZeroPadding(plan_.seq, UserY<BFloat16Bits>(t), columns, parallel_);
     } else {
       ZeroPadding(plan_.seq, UserY<T>(t), columns, parallel_);
     }
@@ -283,26 +285,26 @@ class ForwardPass {
 
   // Sets the rows that layer l reads and the rows of y that it writes.
   void SetRows(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
-    ForwardLayer<T, E>& layer = plan_.layer;
+    ForwardLayer<T>& layer = plan_.layer;
     const Sequence& seq = plan_.seq;
     const int64_t output = layer.sizes.output;
     layer.first_pseudo_layer = l * p_.num_dirs();
     layer.in = l == 0 ? p_.input_size : output;
     layer.adds_x = p_.skips_input(l);
-    RowMap<const E> ready = {};  // x as operands
+    OperandRows ready = {};  // x as operands
     if (l > 0) {
       ready = SetInnerX(reserve, l - 1);
-    } else if (ReadsRoundedX<T, E>(p_)) {
-      ready = UserRows(seq, t.in<E>(Arg::input), p_.input_size / kPerOperand<E>);
+    } else if (IsRowOfPairs(layer.sizes, p_.input_size)) {
+      ready = AsOperands(UserRows(seq, t.in<BFloat16Bits>(Arg::input), p_.input_size));
     } else {
       layer.x = UserRows(seq, t.in<T>(Arg::input), p_.input_size);
     }
-    layer.operand_x = OperandRows(layer, ready, plan_.operand_x, parallel_);
+    layer.operand_x = OperandX(layer, ready, plan_.operand_x, parallel_);
     layer.y = {};
     layer.rounded_y = {};
     if (is_last(l)) {
       if (rounds()) {
-        layer.rounded_y = UserY<TensorOf<T, E>>(t);
+        layer.rounded_y = UserY<BFloat16Bits>(t);
       } else {
         layer.y = UserY<T>(t);
       }
@@ -319,12 +321,13 @@ class ForwardPass {
 
   // Makes the y of inner layer l the x of the next layer. Returns the rows if they are already
   // operands.
-  RowMap<const E> SetInnerX(const Reserve<T>& reserve, int64_t l) {
+  OperandRows SetInnerX(const Reserve<T>& reserve, int64_t l) {
     const Sequence& seq = plan_.seq;
     const int64_t output = plan_.layer.sizes.output;
     if (rounds() && !p_.is_training) {
       plan_.layer.x = {};
-      return PackedRows(seq, reinterpret_cast<const E*>(plan_.rounded_between[l % 2]), output / 2);
+      const BFloat16Bits* const rounded = plan_.rounded_between[l % 2];
+      return AsOperands(PackedRows(seq, rounded, output));
     }
     T* rows = InnerY(reserve, l);
     if (p_.is_training && p_.dropout > 0) {
@@ -336,14 +339,14 @@ class ForwardPass {
   }
 
   void SetWeights(const CallTensors& t, const Reserve<T>& reserve, int64_t l, Arena& panels) {
-    ForwardLayer<T, E>& layer = plan_.layer;
+    ForwardLayer<T>& layer = plan_.layer;
     const Sizes<T>& s = layer.sizes;
     for (int d = 0; d < p_.num_dirs(); ++d) {
-      ForwardDirection<T, E>& dir = layer.dirs[d];
+      ForwardDirection<T>& dir = layer.dirs[d];
       if (p_.weights_packed) {
         dir.weights.Take(panels, s, weight_in());
       } else {
-        dir.weights.source = SourceOf<E>(p_, s, t, l, d);
+        dir.weights.source = SourceOf(p_, s, t, l, d);
       }
       if (p_.is_training) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);
@@ -357,19 +360,19 @@ class ForwardPass {
   int64_t weight_in() const { return plan_.layer.adds_x ? 0 : plan_.layer.in; }
 
   void RunLayer(const AllCellTensors<T>& tensors) {
-    ForwardLayer<T, E>& layer = plan_.layer;
+    ForwardLayer<T>& layer = plan_.layer;
     if (!p_.weights_packed) PackForwardWeights(layer, weight_in(), plan_.split, parallel_);
     layer.reads = ReadsOf(layer);
     layer.cells = WithCell(p_, [&](auto cell) {
       using Cell = decltype(cell);
-      return CellRunnerOf<Cell, T, E>(layer.reads, tensors.template Of<Cell>());
+      return CellRunnerOf<Cell>(layer.sizes.operands, tensors.template Of<Cell>());
     });
     RunForwardRecurrence(layer, plan_.split, parallel_);
   }
 
   const RnnProblem& p_;
   const ParallelFor& parallel_;
-  ForwardPlan<T, E> plan_;
+  ForwardPlan<T> plan_;
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

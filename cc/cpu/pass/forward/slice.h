@@ -37,14 +37,14 @@ inline int64_t RingRows(const Split& split, int64_t batch, int64_t rows) {
 }
 
 // A slice of one direction. It runs one step and a range of panels at a time.
-template <typename T, typename E>
-class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
-  using Base = Slice<T, ForwardLayer<T, E>>;
+template <typename T>
+class ForwardSlice : public Slice<T, ForwardLayer<T>> {
+  using Base = Slice<T, ForwardLayer<T>>;
   using Base::Alive, Base::layer_, Base::seq_, Base::s_, Base::dir_, Base::d_, Base::p_;
   using Base::j0_, Base::j1_, Base::pseudo_layer_, Base::steps_, Base::y_at_;
 
  public:
-  ForwardSlice(const ForwardLayer<T, E>& layer, const SlicePlace& place, int64_t ring_rows)
+  ForwardSlice(const ForwardLayer<T>& layer, const SlicePlace& place, int64_t ring_rows)
       : ForwardSlice(layer, place, place.number * kStepBlockRows + place.j0,
                      place.worker * ring_rows) {}
 
@@ -79,7 +79,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   template <typename Cell>
   static void CellsOfWholeRows(const ForwardSlice& slice, const void* tensors, const Range& rows) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
-    const ForwardPointers<T, E>& p = slice.p_;
+    const ForwardPointers<T>& p = slice.p_;
     const Sizes<T>& s = slice.s_;
     for (int64_t i = rows.begin; i < rows.end; ++i) {
       const T* gates = p.gates[slice.gate_row_ + i];
@@ -91,8 +91,8 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   // The recurrent product of one step, for a cell that finishes whole rows.
   static void ProductOfWholeRows(const ForwardSlice& slice, const void*, int64_t step,
                                  const PanelOrder& order) {
-    const ForwardPointers<T, E>& p = slice.p_;
-    const WeightedRows<E> h = slice.WeightedH(step);
+    const ForwardPointers<T>& p = slice.p_;
+    const WeightedRows h = slice.WeightedH(step);
     for (int64_t i = 0; i < h.rows; ++i) {
       p.sums[i] = p.gates[slice.gate_row_ + i] + slice.s_.recurrent_part;
     }
@@ -105,24 +105,24 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
                                const UnitRange& units) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
     const int64_t n = slice.Alive(slice.TimeOf(step));
-    const ForwardPointers<T, E>& p = slice.p_;
+    const ForwardPointers<T>& p = slice.p_;
     for (int64_t i = 0; i < n; ++i) {
       Cell::template AfterSecond<T>(units, {p.gates[slice.gate_row_ + i], p.h_prev[i], p.h[i]},
                                     typed);
     }
   }
 
-  // Runs the recurrent product and the cells of one step, on rows that Step has prepared. Rows of h
-  // are written as Out.
-  template <typename Cell, typename Out>
+  // Runs the recurrent product on operands E and the cells of one step, on rows that Step has
+  // prepared.
+  template <typename Cell, typename E>
   static void RunCells(const ForwardSlice& slice, const void* tensors, int64_t step,
                        const PanelOrder& order) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
-    StepRows<T, Out> rows = slice.RowsOf<Out>(step);
-    slice.dir_.weights.template RunCells<Cell>(
+    StepRows<T> rows = slice.RowsOf(step);
+    slice.dir_.weights.template RunCells<Cell, E>(
         slice.s_, slice.WeightedH(step), order, [&](auto nv, int64_t first_block) {
           rows.first_block = first_block;
-          return typename Cell::template Forward<T, Out, decltype(nv)::value>(rows, typed);
+          return typename Cell::template Forward<T, decltype(nv)::value>(rows, typed);
         });
   }
 
@@ -149,7 +149,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
 
  private:
   // `at`: the first row of the slice in the ring.
-  ForwardSlice(const ForwardLayer<T, E>& layer, const SlicePlace& place, int64_t at,
+  ForwardSlice(const ForwardLayer<T>& layer, const SlicePlace& place, int64_t at,
                int64_t first_pointer)
       : Base(layer, place, first_pointer + at),
         operand_rows_(dir_.operand_h[0] + place.worker * seq_.batch * layer_.operand_row),
@@ -170,9 +170,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     EnterBlock(step);
     if (step == block_begin_) RunInputStage(panel0, panel1);
     PrepareRows(step);
-    if constexpr (Operands<T, E>::kQuantized) {
-      QuantizeRows(p_.h_prev, Alive(TimeOf(step)), s_.hidden);
-    }
+    if (quantizes()) QuantizeRows(p_.h_prev, Alive(TimeOf(step)), s_.hidden);
     layer_.cells.run(*this, layer_.cells.tensors, step, {panel0, panel1, step % 2 != 0});
     const int64_t panel_units = s_.panel_blocks() * kLanes<T>;
     const UnitRange units = {panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
@@ -190,44 +188,39 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or the
   // product that the cell completes.
   void SecondProduct(int64_t step, int64_t panel0, int64_t panel1) {
-    if constexpr (Operands<T, E>::kSecondProduct) {
-      EnterBlock(step);
-      PrepareRows(step);
-      const int64_t n = Alive(TimeOf(step));
-      const BatchRows batch = BatchRowsOf(seq_.batch);
-      if constexpr (Operands<T, E>::kQuantized) {
-        QuantizeRows(p_.out, n, s_.units);
-        dir_.weights.SecondProduct(s_, {p_.operands, n, batch}, panel0, panel1, p_.h);
-      } else {
-        dir_.weights.SecondProduct(s_, {p_.out, n, batch}, panel0, panel1, p_.h);
-      }
-      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second);
-      if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
-        for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
-      }
-      if (layer_.cells.after_second != nullptr) {
-        layer_.cells.after_second(*this, layer_.cells.tensors, step, columns);
-      }
-      CopyRows(step, columns);
+    EnterBlock(step);
+    PrepareRows(step);
+    const int64_t n = Alive(TimeOf(step));
+    if (quantizes()) {
+      QuantizeRows(p_.out, n, s_.units);
+    } else {
+      std::copy(p_.out, p_.out + n, p_.operands);
     }
+    dir_.weights.SecondProduct(s_, {p_.operands, n, BatchRowsOf(seq_.batch)}, panel0, panel1, p_.h);
+    const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second);
+    if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
+      for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
+    }
+    if (layer_.cells.after_second != nullptr) {
+      layer_.cells.after_second(*this, layer_.cells.tensors, step, columns);
+    }
+    CopyRows(step, columns);
   }
 
   // Runs a partition of the rows of a step, for a cell that finishes whole rows.
   void FinishWholeRows(int64_t step, const Share& share) {
-    if constexpr (Operands<T, E>::kRareModes) {
-      EnterBlock(step);
-      PrepareRows(step);
-      const Range rows = share.Of(Alive(TimeOf(step)));
-      layer_.cells.finish_whole_rows(*this, layer_.cells.tensors, rows);
-      if (!copies()) return;
-      for (int64_t i = rows.begin; i < rows.end; ++i) {
-        CopyH(j0_ + i, p_.h[i], 0, s_.hidden, OperandH(step + 1, i));
-      }
+    EnterBlock(step);
+    PrepareRows(step);
+    const Range rows = share.Of(Alive(TimeOf(step)));
+    layer_.cells.finish_whole_rows(*this, layer_.cells.tensors, rows);
+    if (!copies()) return;
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      CopyH(j0_ + i, p_.h[i], 0, s_.hidden, OperandH(step + 1, i));
     }
   }
 
-  // Whether the products read copies of h, and whether rows of h are written in bfloat16.
   bool copies() const { return layer_.reads == HiddenOperand::kCopy; }
+  bool quantizes() const { return layer_.reads == HiddenOperand::kQuantized; }
   bool rounds() const { return layer_.reads == HiddenOperand::kRoundedY; }
 
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? step : steps_ - 1 - step; }
@@ -249,17 +242,19 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  void WidenRow(const TensorOf<T, E>* row, T* out) const {
-    for (int64_t k = 0; k < s_.hidden; k += kLanes<T>) {
-      StoreFirst(out + k, LoadWide<T>(row + k, s_.hidden - k), s_.hidden - k);
+  void WidenRow(const BFloat16Bits* row, T* out) const {
+    if constexpr (kHasPairs<T>) {
+      for (int64_t k = 0; k < s_.hidden; k += kLanes<T>) {
+        StoreFirst(out + k, LoadWide<T>(row + k, s_.hidden - k), s_.hidden - k);
+      }
     }
   }
 
   // The copy of h that the product of a step reads for row j0 + i. The copy of the next step is a
   // separate buffer, because it is written at the same time.
-  E* OperandH(int64_t step, int64_t i) const {
-    if constexpr (Operands<T, E>::kQuantized) return operand_rows_ + (j0_ + i) * layer_.operand_row;
-    return dir_.operand_h[step % 2] + (j0_ + i) * layer_.operand_row;
+  char* OperandH(int64_t step, int64_t i) const {
+    char* const rows = quantizes() ? operand_rows_ : dir_.operand_h[step % 2];
+    return rows + (j0_ + i) * layer_.operand_row;
   }
 
   void LimitRow(const UnitRange& columns, T* h) const {
@@ -269,24 +264,37 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // Writes the copies that the product of the next step reads, if it reads copies.
+  // Writes the rows that the product of the next step reads, if it does not read h itself.
   void CopyRows(int64_t step, const UnitRange& units) const {
+    if (rounds()) return RoundRows(step, units);
     if (!copies()) return;
     for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
       CopyH(j0_ + i, p_.h[i], units.begin, units.end, OperandH(step + 1, i));
     }
   }
 
+  void RoundRows(int64_t step, const UnitRange& units) const {
+    if constexpr (kHasPairs<T>) {
+      const int64_t t = TimeOf(step);
+      for (int64_t i = 0; i < Alive(t); ++i) {
+        RoundRow(p_.h[i], units.begin, units.end, layer_.rounded_y.at(t, j0_ + i) + y_at_);
+      }
+    }
+  }
+
   // Makes the first n rows the operands of the next product.
   void QuantizeRows(const T* const* rows, int64_t n, int64_t width) const {
     for (int64_t i = 0; i < n; ++i) {
-      QuantizeRow(rows[i], width, const_cast<E*>(p_.operands[i]));
+      char* const out = OperandH(0, i);
+      CopyRow(s_.operands, GateMasks<T>(), s_.cell.recurrent, 0, rows[i], 0, width, out);
+      p_.operands[i] = out;
     }
   }
 
   // Copies elements [begin, end) of a row of h. `begin` is a multiple of V.
-  void CopyH(int64_t j, const T* h, int64_t begin, int64_t end, E* out) const {
-    CopyRow(layer_.recurrent_masks, s_.cell.recurrent, seq_.perm[j], h, begin, end, out);
+  void CopyH(int64_t j, const T* h, int64_t begin, int64_t end, char* out) const {
+    CopyRow(s_.operands, layer_.recurrent_masks, s_.cell.recurrent, seq_.perm[j], h, begin, end,
+            out);
   }
 
   // Prepares the step block of a step, unless it is there. A division at each step is avoided.
@@ -330,45 +338,32 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
         p_.c[i] = RowOfC(t, j);
       }
       if (rounds()) {
-        p_.operands[i] = before < 0
-                             ? OperandH(0, i)
-                             : reinterpret_cast<const E*>(layer_.rounded_y.at(before, j) + y_at_);
-        p_.rounded_h[i] = layer_.rounded_y.at(t, j) + y_at_;
-        if (s_.cell.carries_h) p_.h_prev[i] = p_.exact_h[i] = dir_.carried + j * s_.padded;
+        p_.h_prev[i] = p_.h[i] = dir_.carried + j * s_.padded;
+        p_.operands[i] = OperandH(0, i);
+        if (before >= 0) p_.operands[i] = layer_.rounded_y.at(before, j) + y_at_;
         continue;
       }
       p_.h_prev[i] =
           before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
       p_.h[i] = layer_.y.at(t, j) + y_at_;
       if (s_.second > 0) p_.out[i] = dir_.carried + j * s_.padded;
-      if (layer_.reads != HiddenOperand::kH) p_.operands[i] = OperandH(step, i);
+      p_.operands[i] = p_.h_prev[i];
+      if (copies()) p_.operands[i] = OperandH(step, i);
     }
   }
 
   // The rows that the recurrent weights multiply at a step.
-  WeightedRows<E> WeightedH(int64_t step) const {
-    const int64_t n = Alive(TimeOf(step));
-    const BatchRows batch = BatchRowsOf(seq_.batch);
-    if constexpr (Operands<T, E>::kExact) {
-      if (!copies()) return {p_.h_prev, n, batch};
-    }
-    return {p_.operands, n, batch, static_cast<bool>(layer_.recurrent_masks)};
+  WeightedRows WeightedH(int64_t step) const {
+    return {p_.operands, Alive(TimeOf(step)), BatchRowsOf(seq_.batch),
+            static_cast<bool>(layer_.recurrent_masks)};
   }
 
-  template <typename Out>
-  StepRows<T, Out> RowsOf(int64_t step) const {
-    Out** out;
-    if constexpr (std::is_same_v<Out, T>) {
-      out = p_.out;
-    } else {
-      out = p_.rounded_h;
-    }
+  StepRows<T> RowsOf(int64_t step) const {
     return {p_.h_prev,
             p_.gates + gate_row_,
             p_.c_prev,
             p_.c,
-            out,
-            p_.exact_h,
+            p_.out,
             /*first_row=*/seq_.start[TimeOf(step)] + j0_,
             s_.units,
             /*first_block=*/0,
@@ -377,14 +372,12 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
 
   // Computes the part of the gates that comes from x, for the rows of a step block.
   void RunInputStage(int64_t panel0, int64_t panel1) {
-    if constexpr (Operands<T, E>::kRareModes) {
-      if (layer_.adds_x) {
-        const Range blocks = s_.BlocksOf(panel0, panel1);
-        for (int64_t row = 0; row < block_rows_; ++row) {
-          AddXToGates(p_.x[row], blocks, p_.gates[row]);
-        }
-        return;
+    if (layer_.adds_x) {
+      const Range blocks = s_.BlocksOf(panel0, panel1);
+      for (int64_t row = 0; row < block_rows_; ++row) {
+        AddXToGates(static_cast<const T*>(p_.x[row]), blocks, p_.gates[row]);
       }
+      return;
     }
     const bool gated = static_cast<bool>(layer_.input_masks);
     dir_.weights.InputProduct(s_, {p_.x, block_rows_, BatchRows::kMany, gated}, layer_.in, panel0,
@@ -403,7 +396,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  E* const operand_rows_;  // this thread's quantized rows
+  char* const operand_rows_;  // this thread's quantized rows
   T* const ring_;
   const int64_t panels_;
   const bool two_stages_;
@@ -415,31 +408,40 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
 };
 
 // The rows that the recurrent product of a layer reads.
-template <typename T, typename E>
-HiddenOperand ReadsOf(const ForwardLayer<T, E>& layer) {
+template <typename T>
+HiddenOperand ReadsOf(const ForwardLayer<T>& layer) {
   if (layer.rounded_y) return HiddenOperand::kRoundedY;
-  if (Operands<T, E>::kQuantized) return HiddenOperand::kQuantized;
-  return !Operands<T, E>::kExact || layer.recurrent_masks ? HiddenOperand::kCopy
-                                                          : HiddenOperand::kH;
+  switch (layer.sizes.operands) {
+    case OperandType::kQuads:
+      return HiddenOperand::kQuantized;
+    case OperandType::kPairs:
+      return HiddenOperand::kCopy;
+    default:
+      return layer.recurrent_masks ? HiddenOperand::kCopy : HiddenOperand::kH;
+  }
 }
 
-// The runner of a cell. `tensors` must live longer than the runner.
-template <typename Cell, typename T, typename E>
-CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
-                              const typename Cell::template Tensors<T>* tensors) {
-  using Slice = ForwardSlice<T, E>;
+// The runner of a cell on operands of a type. `tensors` must live longer than the runner.
+template <typename Cell, typename T>
+CellRunner<T> CellRunnerOf(OperandType operands,
+                           const typename Cell::template Tensors<T>* tensors) {
+  using Slice = ForwardSlice<T>;
   constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
-  constexpr bool kRareModes = Operands<T, E>::kRareModes;
-  constexpr bool kSecond = Operands<T, E>::kSecondProduct && kFormat.has_second();
-  CellRunner<T, E> runner;
+  CellRunner<T> runner;
   runner.tensors = tensors;
-  if constexpr (kFormat.whole_rows && kRareModes) {
+  if constexpr (kFormat.whole_rows) {
     runner.run = &Slice::ProductOfWholeRows;
     runner.finish_whole_rows = &Slice::template CellsOfWholeRows<Cell>;
-  } else if constexpr (!kFormat.whole_rows && (kRareModes || kFormat.pairs || kSecond)) {
-    runner.run = reads == HiddenOperand::kRoundedY ? &Slice::template RunCells<Cell, TensorOf<T, E>>
-                                                   : &Slice::template RunCells<Cell, T>;
-    if constexpr (kSecond) {
+  } else {
+    WithOperand<T>(operands, [&](auto e) {
+      using E = decltype(e);
+      // Rare modes have kernels for exact operands only.
+      constexpr bool kRuns = std::is_same_v<E, Pair>   ? kFormat.pairs
+                             : std::is_same_v<E, Quad> ? kFormat.quads
+                                                       : true;
+      if constexpr (kRuns) runner.run = &Slice::template RunCells<Cell, E>;
+    });
+    if constexpr (kFormat.has_second()) {
       runner.after_second = &Slice::template CellsAfterSecond<Cell>;
     }
   }
@@ -447,13 +449,13 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
 }
 
 // Runs the time loops of all directions of a layer.
-template <typename T, typename E>
-void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const Split& split,
+template <typename T>
+void RunForwardRecurrence(const ForwardLayer<T>& layer, const Split& split,
                           const ParallelFor& parallel) {
   const Sequence& seq = *layer.seq;
   const int64_t ring_rows = RingRows(split, seq.batch, seq.rows);
   RunSlices(seq, layer.sizes.num_dirs, split, parallel,
-            [&](const SlicePlace& place) { return ForwardSlice<T, E>(layer, place, ring_rows); });
+            [&](const SlicePlace& place) { return ForwardSlice<T>(layer, place, ring_rows); });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -11,14 +11,14 @@
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/quads.h"
 #include "cc/cpu/product/row_tiles.h"
+#include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Rows that are multiplied by weights.
-template <typename E>
+// Rows of operands that are multiplied by weights.
 struct WeightedRows {
-  const E* const* a;
+  const void* const* a;
   int64_t rows;
   BatchRows batch = BatchRows::kMany;
   bool gated = false;  // see RowGemm
@@ -27,44 +27,57 @@ struct WeightedRows {
 // The recurrent product of one step.
 template <typename E>
 struct StepProduct {
-  WeightedRows<E> h;  // rows of h or their copies
-  int64_t depth;      // K in operands
-  const E* panels;    // packed recurrent weights
-  bool reversed;      // see PanelOrder
+  WeightedRows h;   // rows of h or their copies
+  int64_t depth;    // K in operands
+  const E* panels;  // packed recurrent weights
+  bool reversed;    // see PanelOrder
 };
 
-// One row tile of RunCell: the products of a block of K, which begin a sum, complete a sum, or
-// both. Unfinished sums are stored in the gate buffer. `done` as in GemmTile.
-template <typename T, int M, bool Gated, typename E, typename Cell, typename Done>
-void RunCellTile(const Cell& cell, const StepProduct<E>& product, const PanelBlock<E>& block,
-                 int64_t row, const Ahead& ahead, const Done& done) {
+// Runs the cell on the sums of a tile of pairs.
+template <typename Cell, int NV>
+EIGEN_DONT_INLINE void FinishTile(const Cell& cell, const RowTile& tile, int64_t panel,
+                                  const Packet<float> (*acc)[NV]) {
+  for (int m = 0; m < tile.rows; ++m) cell.Finish(tile.row + m, panel, acc[m]);
+}
+
+// One tile of M rows of RunCell: the products of a block of K, which begin a sum, complete a sum,
+// or both. Unfinished sums are stored in the gate buffer.
+//
+// WHY the sums of pairs go through memory to the cell: otherwise the cell would be compiled again
+// for each number of rows. One row has too little work to hide that way.
+template <typename T, int M, bool Gated, typename E, typename Cell>
+EIGEN_DONT_INLINE void RunCellTile(const Cell& cell, const StepProduct<E>& product,
+                                   const PanelBlock<E>& block, const RowTile& tile,
+                                   const Ahead& ahead) {
   constexpr int NV = Cell::kVectors;
   constexpr int V = kLanes<T>;
   const RunsOfK& k = block.k;
   Packet<T> acc[M][NV];
-  const int64_t done_depth = done.Depth(k.run);
+  const int64_t done = DoneDepth<E>(tile, k.run);
   std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
-    a.row[m] = product.h.a[row + m] + (k.a_at + done_depth) * (Gated ? NV : 1);
+    const int64_t row = tile.row + m;
+    a.row[m] = static_cast<const E*>(product.h.a[row]) + (k.a_at + done) * (Gated ? NV : 1);
     if (k.a_at == 0) {
-      cell.Init(row + m, block.panel, acc[m]);
+      cell.Init(row, block.panel, acc[m]);
     } else {
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) acc[m][v] = Load(cell.Sums(row + m, block.panel) + v * V);
+      for (int v = 0; v < NV; ++v) acc[m][v] = Load(cell.Sums(row, block.panel) + v * V);
     }
+    if constexpr (kIsGroup<E>) AddDone<NV>(tile, m, acc[m]);
   }
-  done.AddTo(acc);
-  MultiplyRows<T, M, NV>(a, block.b + (k.b_at + done_depth) * NV * V, NV * V, k.run - done_depth,
+  MultiplyRows<T, M, NV>(a, block.b + (k.b_at + done) * NV * V, NV * V, k.run - done,
                          product.h.batch, ahead, acc);
+  if constexpr (kIsGroup<E> && M > 1) return FinishTile<Cell, NV>(cell, tile, block.panel, acc);
   const bool last = k.a_at + k.run == product.depth;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
     if (last) {
-      cell.Finish(row + m, block.panel, acc[m]);
+      cell.Finish(tile.row + m, block.panel, acc[m]);
     } else {
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) Store(cell.Sums(row + m, block.panel) + v * V, acc[m][v]);
+      for (int v = 0; v < NV; ++v) Store(cell.Sums(tile.row + m, block.panel) + v * V, acc[m][v]);
     }
   }
 }
@@ -72,13 +85,13 @@ void RunCellTile(const Cell& cell, const StepProduct<E>& product, const PanelBlo
 // One row tile of RunCell on quads: a whole K.
 template <typename Cell>
 EIGEN_DONT_INLINE void RunQuadCellTile(const Cell& cell, const StepProduct<Quad>& product,
-                                       const PanelBlock<Quad>& block, int64_t row, int rows,
+                                       const PanelBlock<Quad>& block, const RowTile& tile,
                                        const Ahead& ahead) {
   constexpr int NV = Cell::kVectors;
   Packet<float> acc[kTileRows<NV>][NV];
-  for (int m = 0; m < rows; ++m) cell.Init(row + m, block.panel, acc[m]);
-  MultiplyQuadRows<NV>(product.h.a + row, rows, block.b, product.depth, ahead, acc);
-  for (int m = 0; m < rows; ++m) cell.Finish(row + m, block.panel, acc[m]);
+  for (int m = 0; m < tile.rows; ++m) cell.Init(tile.row + m, block.panel, acc[m]);
+  MultiplyQuadRows<NV>(product.h.a + tile.row, tile.rows, block.b, product.depth, ahead, acc);
+  for (int m = 0; m < tile.rows; ++m) cell.Finish(tile.row + m, block.panel, acc[m]);
 }
 
 // The number of rows of a panel that stay in the first-level cache while the row tiles use them.
@@ -92,11 +105,11 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
   constexpr int NV = Cell::kVectors;
   constexpr int M = kTileRows<NV>;
   constexpr int64_t ldb = NV * kLanes<T>;
-  const int64_t tiles = CeilDiv(product.h.rows, M);
-  const bool whole = tiles == 1 || kHeaderOperands<E> > 0;
+  const int64_t rows = product.h.rows, tiles = CeilDiv(rows, M);
+  const bool whole = tiles == 1 || kIsGroup<E>;
   const int64_t depth = whole ? product.depth : std::min(product.depth, kStepDepth);
   const PanelOrder order = {panel0, panel1, product.reversed};
-  RowTiles<E, NV, Gated> row_tiles(product.h.rows);
+  const RowTiles<E, NV> row_tiles(rows);
   const RunsOfK all = RunsOfK::Dense(product.depth);
   auto panel_at = [&](int64_t q) { return product.panels + order.at(q) * product.depth * ldb; };
   for (int64_t q = 0; q < order.count(); ++q) {
@@ -106,12 +119,14 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
                                    all.PartOfRun(k0, std::min(depth, product.depth - k0))};
       const int64_t end = k0 + block.k.run;
       const E* next = end < product.depth ? block.b + end * ldb : next_panel;
-      row_tiles.ForEach(product.h.a, block, [&](int64_t row, auto m, const auto& done) {
-        const Ahead ahead = AheadOf(next, block.k.run, ldb * sizeof(E), row, product.h.rows, tiles);
-        if constexpr (Operands<T, E>::kQuantized) {
-          RunQuadCellTile(cell, product, block, row, m, ahead);
+      row_tiles.ForEach(product.h.a, block, [&](const RowTile& tile) {
+        const Ahead ahead = AheadOf(next, block.k.run, ldb * sizeof(E), tile.row, rows, tiles);
+        if constexpr (std::is_same_v<E, Quad>) {
+          RunQuadCellTile(cell, product, block, tile, ahead);
         } else {
-          RunCellTile<T, decltype(m)::value, Gated>(cell, product, block, row, ahead, done);
+          WithConstant<M>(tile.rows, [&](auto m) {
+            RunCellTile<T, decltype(m)::value, Gated>(cell, product, block, tile, ahead);
+          });
         }
       });
     }

@@ -36,10 +36,25 @@ UnitRange UnitsOfDensePanels(int64_t panel0, int64_t panel1, int64_t size) {
   return {panel0 * kPanelUnits, std::min(size, panel1 * kPanelUnits), size};
 }
 
+// Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). Rare modes compute in
+// float32: a second product in each step, peepholes, skip_input, masks. The batch is not
+// considered, because it is unknown when weights are packed.
+inline bool UsesPairs(const RnnProblem& p) {
+  return p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 && FormatOf(p).pairs &&
+         !p.skips_input(0) && !p.input_masked && !p.recurrent_masked &&
+         CpuPairUnit() != PairUnit::kNone;
+}
+
+inline OperandType OperandTypeOf(const RnnProblem& p) {
+  if (p.int8_weights) return OperandType::kQuads;
+  return UsesPairs(p) ? OperandType::kPairs : OperandType::kExact;
+}
+
 // Sizes used by all parts of a pass.
 template <typename T>
 struct Sizes {
   CellFormat cell;
+  OperandType operands;    // of all products
   bool dense;              // the cell has one gate, so panels have four unit blocks
   int64_t units;           // H
   int64_t blocks;          // U, unit blocks of V
@@ -63,15 +78,21 @@ struct Sizes {
   // The number of vectors from one panel to the next in a row of the gate buffer.
   int64_t panel_vectors() const { return dense ? 4 : cell.buffer; }
   int64_t gate_units() const { return cell.gates * units; }
+  // The number of operands that contain n values of k, and their bytes.
+  int64_t depth(int64_t n) const { return OperandsOf(operands, n); }
+  int64_t operand_bytes(int64_t n) const { return depth(n) * OperandBytes<T>(operands); }
   // Whether threads that split the units synchronize twice in each step.
   bool has_two_stages() const { return second > 0 || cell.whole_rows; }
 };
 
 template <typename T>
-Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t num_dirs) {
+Sizes<T> MakeSizes(const RnnProblem& p) {
   constexpr int V = kLanes<T>;
+  const CellFormat cell = FormatOf(p);
+  const int64_t units = p.num_units, proj = p.num_proj, num_dirs = p.num_dirs();
   Sizes<T> s;
   s.cell = cell;
+  s.operands = OperandTypeOf(p);
   s.dense = cell.gates == 1;
   s.units = units;
   s.blocks = CeilDiv(units, V);
@@ -103,20 +124,15 @@ T HiddenLimit(const RnnProblem& p) {
   }
 }
 
+// The partition of a pass over the rows of a sequence. `panels` and `stream_bytes` as in
+// WorkToSplit.
 template <typename T>
-Sizes<T> MakeSizes(const RnnProblem& p) {
-  return MakeSizes<T>(FormatOf(p), p.num_units, p.num_proj, p.num_dirs());
-}
-
-// The partition of a pass over the rows of a sequence, with products on operands E. `panels` and
-// `stream_bytes` as in WorkToSplit.
-template <typename E, typename T>
 Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
               const ThreadBudget& threads, int64_t panels, int64_t stream_bytes) {
   const int64_t columns = s.padded * s.cell.gates;
   // A product of int8 takes about half the time of float32 (docs/history/performance.md, "int8").
-  constexpr bool kQuantized = Operands<T, E>::kQuantized;
-  constexpr int64_t kWeightBytes = kQuantized ? 1 : sizeof(T);
+  const bool quantized = s.operands == OperandType::kQuads;
+  const int64_t weight_bytes = quantized ? 1 : sizeof(T);
   WorkToSplit p;
   p.batch = batch;
   p.num_dirs = s.num_dirs;
@@ -124,10 +140,10 @@ Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_
   p.steps = steps;
   p.registers = kVectorRegisters;
   p.panels = panels;
-  p.recurrent_bytes = Area(Area(s.hidden, columns), kWeightBytes);
-  p.weight_bytes = Area(Area(in + s.hidden, columns), kWeightBytes);
+  p.recurrent_bytes = Area(Area(s.hidden, columns), weight_bytes);
+  p.weight_bytes = Area(Area(in + s.hidden, columns), weight_bytes);
   p.stream_bytes = stream_bytes;
-  p.multiplies = Area(Area(rows, columns), in + s.hidden) / (kQuantized ? 2 : 1);
+  p.multiplies = Area(Area(rows, columns), in + s.hidden) / (quantized ? 2 : 1);
   return ChooseSplit(p);
 }
 

@@ -1,5 +1,5 @@
 // The weights of one direction for the forward pass: packed, or unpacked in the caller's tensors
-// (plain_weights.h). Only this file distinguishes these cases.
+// (plain_weights.h).
 #ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
 
@@ -19,35 +19,32 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-template <typename T, typename E = T>
+template <typename T>
 struct ForwardWeights {
-  WeightsOf<T, E> source = {};
-  PackedWeights<T, E> packed = {};  // only the biases if `plain`
+  WeightSource<T> source = {};
+  PackedWeights<T> packed = {};  // only the biases if `plain`
   bool plain = false;
 
   // Allocates memory for `in` columns of x.
   void Take(Arena& arena, const Sizes<T>& s, int64_t in) {
-    packed = plain ? TakePackedBiases<T, E>(arena, s) : TakePackedWeights<T, E>(arena, s, in);
+    packed = plain ? TakePackedBiases(arena, s) : TakePackedWeights(arena, s, in);
   }
 
   // The part of the gates that comes from `in` columns of x, for gate panels [panel0, panel1).
-  void InputProduct(const Sizes<T>& s, const WeightedRows<E>& x, int64_t in, int64_t panel0,
+  void InputProduct(const Sizes<T>& s, const WeightedRows& x, int64_t in, int64_t panel0,
                     int64_t panel1, T* const* gates) const {
-    if constexpr (Operands<T, E>::kRareModes) {
-      if (plain) {
-        const Range blocks = s.BlocksOf(panel0, panel1);
-        for (int64_t i = 0; i < x.rows; ++i) {
-          PlainInputProduct(s, source.input, packed.bias, x.a[i], in, blocks, gates[i]);
-        }
-        return;
+    if (plain) {
+      const Range blocks = s.BlocksOf(panel0, panel1);
+      for (int64_t i = 0; i < x.rows; ++i) {
+        PlainInputProduct(s, source.exact.input, packed.bias, static_cast<const T*>(x.a[i]), in,
+                          blocks, gates[i]);
       }
+      return;
     }
-    RowGemm<T, E> g = {x.a,          gates,      x.rows, RunsOfK::Dense(OperandsOf<E>(in)),
-                       packed.input, s.gate_part};
+    RowGemm<T> g = Product(s, x, in, packed.input, s.gate_part, gates);
     g.panel_stride = s.panel_vectors() * kLanes<T>;
     g.bias = packed.bias;
     g.start = s.cell.whole_rows ? Start::kZero : Start::kBias;
-    g.gated = x.gated;
     if (s.dense) {
       GemmDense(g, panel0, panel1);
     } else {
@@ -56,30 +53,29 @@ struct ForwardWeights {
   }
 
   // Only the recurrent product, to `sums`, for the gate panels of `order`.
-  void RecurrentProduct(const Sizes<T>& s, const WeightedRows<E>& h, const PanelOrder& order,
+  void RecurrentProduct(const Sizes<T>& s, const WeightedRows& h, const PanelOrder& order,
                         T* const* sums) const {
-    RowGemm<T, E> g = {
-        h.a, sums, h.rows, RunsOfK::Dense(OperandsOf<E>(s.hidden)), packed.recurrent, s.gate_part};
+    RowGemm<T> g = Product(s, h, s.hidden, packed.recurrent, s.gate_part, sums);
     g.panel_stride = s.panel_vectors() * kLanes<T>;
-    g.batch = h.batch;
     g.reversed = order.reversed;
-    g.gated = h.gated;
     GemmGatePanels(g, s.cell.recurrent.count, order.begin, order.end);
   }
 
-  // The recurrent product and the cells. make(NV, first_block) returns the cell of panels of NV
-  // vectors (a constant). Panel 0 begins at unit block `first_block`.
-  template <typename Cell, typename Make>
-  void RunCells(const Sizes<T>& s, const WeightedRows<E>& h, const PanelOrder& order,
+  // The recurrent product on operands E and the cells. make(NV, first_block) returns the cell of
+  // panels of NV vectors (a constant). Panel 0 begins at unit block `first_block`.
+  template <typename Cell, typename E, typename Make>
+  void RunCells(const Sizes<T>& s, const WeightedRows& h, const PanelOrder& order,
                 Make&& make) const {
     constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
-    constexpr bool kRareModes = Cell::kInStacks && Operands<T, E>::kRareModes;
-    StepProduct<E> product = {h, OperandsOf<E>(s.hidden), packed.recurrent, order.reversed};
+    constexpr bool kRareModes = Cell::kInStacks && !kIsGroup<E>;
+    StepProduct<E> product = {h, OperandsOf<E>(s.hidden),
+                              reinterpret_cast<const E*>(packed.recurrent), order.reversed};
     const auto cell = make(Vectors<kFormat.gates == 1 ? 4 : kFormat.recurrent.count>(), 0);
     if constexpr (kRareModes && kFormat.plain) {
       if (plain) {
         const auto step = make(Vectors<kFormat.recurrent.count>(), 0);
-        return RunPlainCell(s, step, source.recurrent, h.rows, s.BlocksOf(order.begin, order.end));
+        return RunPlainCell(s, step, source.exact.recurrent, h.rows,
+                            s.BlocksOf(order.begin, order.end));
       }
     }
     if constexpr (kFormat.gates > 1) {
@@ -99,26 +95,32 @@ struct ForwardWeights {
   }
 
   // h = m * W of the second product of a step, for its dense panels [panel0, panel1).
-  void SecondProduct(const Sizes<T>& s, const WeightedRows<E>& m, int64_t panel0, int64_t panel1,
+  void SecondProduct(const Sizes<T>& s, const WeightedRows& m, int64_t panel0, int64_t panel1,
                      T* const* h) const {
-    if constexpr (Operands<T, E>::kRareModes) {
-      if (plain) {
-        const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s.second);
-        for (int64_t i = 0; i < m.rows; ++i) {
-          PlainProjection(s, source.second, m.a[i], columns.begin, columns.end, h[i]);
-        }
-        return;
+    if (plain) {
+      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s.second);
+      for (int64_t i = 0; i < m.rows; ++i) {
+        PlainProjection(s, source.exact.second, static_cast<const T*>(m.a[i]), columns.begin,
+                        columns.end, h[i]);
       }
+      return;
     }
-    RowGemm<T, E> g = {m.a,           h,       m.rows, RunsOfK::Dense(OperandsOf<E>(s.units)),
-                       packed.second, s.second};
-    g.batch = m.batch;
-    GemmDense(g, panel0, panel1);
+    GemmDense(Product(s, m, s.units, packed.second, s.second, h), panel0, panel1);
   }
 
  private:
   template <int NV>
   using Vectors = std::integral_constant<int, NV>;
+
+  // The product of rows of `width` values and panels of `columns` columns.
+  static RowGemm<T> Product(const Sizes<T>& s, const WeightedRows& rows, int64_t width,
+                            const char* panels, int64_t columns, T* const* to) {
+    RowGemm<T> g = {rows.a, to, rows.rows, RunsOfK::Dense(s.depth(width)), panels, columns};
+    g.batch = rows.batch;
+    g.gated = rows.gated;
+    g.operands = s.operands;
+    return g;
+  }
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -18,47 +18,47 @@
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Calls fn(weights, layer, direction) for every pseudo-layer.
-template <typename T, typename E, typename F>
+template <typename T, typename F>
 void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn) {
   for (int64_t l = 0; l < p.num_layers; ++l) {
     const int64_t in = OffsetsOf(p, s).Input(l);
-    for (int d = 0; d < p.num_dirs(); ++d) fn(TakePackedWeights<T, E>(arena, s, in), l, d);
+    for (int d = 0; d < p.num_dirs(); ++d) fn(TakePackedWeights(arena, s, in), l, d);
   }
 }
 
 // The number of bytes of all packed weights.
-template <typename T, typename E = T>
-int64_t AllPackedBytes(const RnnProblem& p) {
+template <typename T>
+int64_t AllPackedBytes(const RnnProblem& p, const Sizes<T>& s) {
   Arena arena;
-  ForEachPacked<T, E>(p, MakeSizes<T>(p), arena, [](const PackedWeights<T, E>&, int64_t, int) {});
+  ForEachPacked(p, s, arena, [](const PackedWeights<T>&, int64_t, int) {});
   return arena.bytes();
 }
 
 // The implementation of rnn_pack in the kernel table.
-template <typename T, typename E = T>
+template <typename T>
 class PackPass {
  public:
-  explicit PackPass(const RnnArgs& args) : p_(args.problem) {}
+  explicit PackPass(const RnnArgs& args) : p_(args.problem), s_(MakeSizes<T>(p_)) {}
 
   void Take(Arena&) {}
   int64_t reserve_bytes() const { return 0; }
-  bool ReadsAsIs(Arg arg) const { return !IsPackable(arg) || Operands<T, E>::kRounded; }
+  bool ReadsAsIs(Arg arg) const { return !IsPackable(arg) || s_.operands == OperandType::kPairs; }
   bool WritesAsIs(Arg) const { return false; }  // `panels` are not a tensor of the call
 
   KernelResult Run(const RnnArgs& args, void*) {
-    const Sizes<T> s = MakeSizes<T>(p_);
     Arena arena = Arena::WithClearGaps(args.panels);
-    ForEachPacked<T, E>(p_, s, arena, [&](const PackedWeights<T, E>& weights, int64_t l, int d) {
-      const WeightsOf<T, E> source = SourceOf<E>(p_, s, args.tensors, l, d);
-      const int64_t in = OffsetsOf(p_, s).Input(l);
-      Parallel(args.parallel, PackItems(s), NsToMove(PanelBytes<T, E>(s, in)),
-               [&](int64_t item) { PackItem(s, source, in, item, weights); });
+    ForEachPacked(p_, s_, arena, [&](const PackedWeights<T>& weights, int64_t l, int d) {
+      const WeightSource<T> source = SourceOf(p_, s_, args.tensors, l, d);
+      const int64_t in = OffsetsOf(p_, s_).Input(l);
+      Parallel(args.parallel, PackItems(s_), NsToMove(PanelBytes(s_, in)),
+               [&](int64_t item) { PackItem(s_, source, in, item, weights); });
     });
     return kDone;
   }
 
  private:
   const RnnProblem& p_;
+  const Sizes<T> s_;
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

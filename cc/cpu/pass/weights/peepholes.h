@@ -54,13 +54,14 @@ void PeepholeGradient(const BackwardLayer<T>& layer, int64_t u, T* const (&to)[3
   const int64_t R = layer.seq->rows, n = s.units - u * V;
   const T* const first = dir.c0 + u * V;
   const T* const c = dir.c + u * V;
+  const T* const dgates = reinterpret_cast<const T*>(dir.dgates);
   Packet<T> total[3] = {Set<T>(T(0)), Set<T>(T(0)), Set<T>(T(0))};
   for (int64_t row0 = 0; row0 < R; row0 += kReductionRows) {
     Packet<T> sum[3] = {Set<T>(T(0)), Set<T>(T(0)), Set<T>(T(0))};
     ForPackedRows(
         *layer.seq, row0, std::min(R, row0 + kReductionRows),
         [&](int64_t row, int64_t t, int64_t j) {
-          const T* dg = dir.dgates + row * s.gate_row + u * 4 * V;
+          const T* dg = dgates + row * s.gate_row + u * 4 * V;
           const int64_t before = PreviousStep(*layer.seq, /*dir=*/0, t, j);
           const Packet<T> c_prev = LoadFirst(
               before < 0 ? first + j * s.padded : c + (layer.seq->start[before] + j) * layer.c_row,

@@ -11,6 +11,7 @@
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
@@ -47,10 +48,26 @@ struct QuantizedViews : WeightViews<const int8_t> {
   WeightScales scales;
 };
 
-// Weights to be packed for products on operands E (Note [Pairs], Note [Quads]).
-template <typename T, typename E>
-using WeightsOf = std::conditional_t<Operands<T, E>::kQuantized, QuantizedViews,
-                                     WeightViews<const WeightOf<T, E>>>;
+// The weights of a pseudo-layer, to be packed as operands. Only the views of the type of the
+// operands are set.
+template <typename T>
+struct WeightSource {
+  WeightViews<const T> exact;
+  WeightViews<const BFloat16Bits> rounded;
+  QuantizedViews quantized;
+
+  // The views that operands E are packed from.
+  template <typename E>
+  const auto& For() const {
+    if constexpr (std::is_same_v<E, Pair>) {
+      return rounded;
+    } else if constexpr (std::is_same_v<E, Quad>) {
+      return quantized;
+    } else {
+      return exact;
+    }
+  }
+};
 
 template <typename T>
 ParamOffsets OffsetsOf(const RnnProblem& p, const Sizes<T>& s) {
@@ -97,22 +114,34 @@ WeightViews<W> ViewsOf(const RnnProblem& p, const Sizes<T>& s, int64_t layer, in
                      get(Arg::projection));
 }
 
-// The weights of a problem, for products on operands E.
-template <typename E, typename T>
-WeightsOf<T, E> SourceOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t,
+inline QuantizedViews QuantizedViewsOf(const RnnProblem& p, const Sizes<float>& s,
+                                       const CallTensors& t) {
+  auto matrix = [&t](Arg arg) { return t.in<int8_t>(arg); };
+  const float* recurrent = t.in<float>(Arg::recurrent_kernel_scale);
+  return {MatrixViews(s, matrix(Arg::kernel), matrix(Arg::recurrent_kernel), t.in<float>(Arg::bias),
+                      p.bias_rows, matrix(Arg::projection)),
+          {t.in<float>(Arg::kernel_scale), recurrent,
+           s.cell.has_second() ? recurrent + s.cell.second * s.units
+                               : t.in<float>(Arg::projection_scale)}};
+}
+
+// The weights of a problem.
+template <typename T>
+WeightSource<T> SourceOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t,
                          int64_t layer, int64_t dir) {
-  using W = WeightOf<T, E>;
-  if constexpr (Operands<T, E>::kQuantized) {
-    const auto views = MatrixViews(s, t.in<W>(Arg::kernel), t.in<W>(Arg::recurrent_kernel),
-                                   t.in<T>(Arg::bias), p.bias_rows, t.in<W>(Arg::projection));
-    const float* recurrent = t.in<float>(Arg::recurrent_kernel_scale);
-    return {views,
-            {t.in<float>(Arg::kernel_scale), recurrent,
-             s.cell.has_second() ? recurrent + s.cell.second * s.units
-                                 : t.in<float>(Arg::projection_scale)}};
-  } else {
-    return ViewsOf<const W>(p, s, layer, dir, [&t](Arg arg) { return t.in<W>(arg); });
-  }
+  WeightSource<T> source = {};
+  WithOperand<T>(s.operands, [&](auto e) {
+    using E = decltype(e);
+    if constexpr (std::is_same_v<E, Pair>) {
+      source.rounded = ViewsOf<const BFloat16Bits>(
+          p, s, layer, dir, [&t](Arg arg) { return t.in<BFloat16Bits>(arg); });
+    } else if constexpr (std::is_same_v<E, Quad>) {
+      source.quantized = QuantizedViewsOf(p, s, t);
+    } else {
+      source.exact = ViewsOf<const T>(p, s, layer, dir, [&t](Arg arg) { return t.in<T>(arg); });
+    }
+  });
+  return source;
 }
 
 // The destination of the gradients of the weights.
@@ -122,40 +151,41 @@ WeightViews<T> TargetOf(const RnnProblem& p, const Sizes<T>& s, const CallTensor
   return ViewsOf<T>(p, s, layer, dir, [&t](Arg arg) { return t.out<T>(arg); });
 }
 
-// The packed weights of a pseudo-layer for the forward pass, in operands E (Note [Pairs]).
-template <typename T, typename E = T>
+// The packed weights of a pseudo-layer for the forward pass. Panels consist of operands.
+template <typename T>
 struct PackedWeights {
-  E* input;       // gate (or dense) panels [K = in]
-  E* recurrent;   // gate (or dense) panels [K = S]
-  E* second;      // dense panels [K = H] of the second product
-  T* bias;        // [panel][NV][V] for the input product: the sum of both biases if possible
-  T* split_bias;  // [u][V], the recurrent bias of CellFormat::split_bias
+  char* input;      // gate (or dense) panels [K = in]
+  char* recurrent;  // gate (or dense) panels [K = S]
+  char* second;     // dense panels [K = H] of the second product
+  T* bias;          // [panel][NV][V] for the input product: the sum of both biases if possible
+  T* split_bias;    // [u][V], the recurrent bias of CellFormat::split_bias
 };
 
-template <typename T, typename E = T>
-PackedWeights<T, E> TakePackedBiases(Arena& arena, const Sizes<T>& s) {
-  PackedWeights<T, E> w = {};
+template <typename T>
+PackedWeights<T> TakePackedBiases(Arena& arena, const Sizes<T>& s) {
+  PackedWeights<T> w = {};
   w.bias = arena.Take<T>(s.blocks * s.cell.input.count * kLanes<T>);
   w.split_bias = arena.Take<T>(s.cell.splits_bias() ? s.padded : 0);
   return w;
 }
 
-template <typename T, typename E = T>
-PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t in) {
-  PackedWeights<T, E> w = TakePackedBiases<T, E>(arena, s);
+template <typename T>
+PackedWeights<T> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t in) {
+  PackedWeights<T> w = TakePackedBiases(arena, s);
   const int64_t input_columns = s.blocks * s.cell.input.count * kLanes<T>;
   const int64_t recurrent_columns = s.blocks * s.cell.recurrent.count * kLanes<T>;
-  w.input = arena.Take<E>(Area(OperandsOf<E>(in), input_columns));
-  w.recurrent = arena.Take<E>(Area(OperandsOf<E>(s.hidden), recurrent_columns));
-  w.second = arena.Take<E>(s.second > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.units), s.second) : 0);
+  auto take = [&](int64_t operands) { return TakeOperands<T>(arena, s.operands, operands); };
+  w.input = take(Area(s.depth(in), input_columns));
+  w.recurrent = take(Area(s.depth(s.hidden), recurrent_columns));
+  w.second = take(s.second > 0 ? DensePanelsSize<T>(s.depth(s.units), s.second) : 0);
   return w;
 }
 
-// The number of bytes of the packed matrices of one pseudo-layer.
-template <typename T, typename E>
+// About the bytes of the packed matrices of one pseudo-layer, for estimates of time.
+template <typename T>
 int64_t PanelBytes(const Sizes<T>& s, int64_t in) {
-  const int64_t rows = OperandsOf<E>(in) + OperandsOf<E>(s.hidden);
-  return (rows * s.gate_part + s.padded * s.second) * static_cast<int64_t>(sizeof(E));
+  const int64_t rows = s.depth(in) + s.depth(s.hidden);
+  return (rows * s.gate_part + s.padded * s.second) * OperandBytes<T>(s.operands);
 }
 
 // The number of items of work that pack one pseudo-layer.
@@ -164,9 +194,8 @@ int64_t PackItems(const Sizes<T>& s) {
   return s.panels() + (s.second > 0 ? DensePanels<T>(s.second) : 0);
 }
 
-template <typename T, typename E>
-void PackBias(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t block,
-              const PackedWeights<T, E>& w) {
+template <typename T, typename Views>
+void PackBias(const Sizes<T>& s, const Views& src, int64_t block, const PackedWeights<T>& w) {
   constexpr int V = kLanes<T>;
   const int64_t n = std::min<int64_t>(V, s.units - block * V);
   const GateOrder& order = s.cell.input;
@@ -186,9 +215,34 @@ void PackBias(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t block,
   }
 }
 
+// The panels that an item packs, and their K in operands.
+template <typename E>
+struct ItemPanels {
+  E *input, *recurrent;  // null for an item of the second product
+  E* second;             // null for the other items
+  int64_t input_depth, recurrent_depth;
+};
+
+template <typename E, typename T>
+ItemPanels<E> PanelsOfItemOf(const Sizes<T>& s, int64_t in, int64_t item,
+                             const PackedWeights<T>& w) {
+  constexpr int V = kLanes<T>;
+  ItemPanels<E> p = {nullptr, nullptr, nullptr, OperandsOf<E>(in), OperandsOf<E>(s.hidden)};
+  auto at = [](char* panels, int64_t operand) { return reinterpret_cast<E*>(panels) + operand; };
+  if (item >= s.panels()) {
+    p.second = at(w.second, DensePanelOffset<T>(OperandsOf<E>(s.units), item - s.panels()));
+    return p;
+  }
+  const int64_t input_vectors = s.dense ? 4 : s.cell.input.count;
+  const int64_t recurrent_vectors = s.dense ? 4 : s.cell.recurrent.count;
+  p.input = at(w.input, item * p.input_depth * input_vectors * V);
+  p.recurrent = at(w.recurrent, item * p.recurrent_depth * recurrent_vectors * V);
+  return p;
+}
+
 // Writes the headers of the panels of an item (Note [Quads]).
-inline void PackItemScales(const Sizes<float>& s, const WeightScales& scales, int64_t in,
-                           int64_t item, const PackedWeights<float, Quad>& w) {
+inline void PackItemScales(const Sizes<float>& s, const WeightScales& scales, int64_t item,
+                           const ItemPanels<Quad>& panels) {
   constexpr int V = kLanes<float>;
   auto dense = [](const float* of, int64_t columns, int64_t p, Quad* panel) {
     const int nv = PanelVectors(CeilDiv(columns, V), p);
@@ -202,52 +256,44 @@ inline void PackItemScales(const Sizes<float>& s, const WeightScales& scales, in
       PackScales(of + order.source[g] * s.units + item * V, s.units - item * V, panel + g * V);
     }
   };
-  const int64_t input_depth = OperandsOf<Quad>(in), recurrent_depth = OperandsOf<Quad>(s.hidden);
-  if (item >= s.panels()) {
-    const int64_t p = item - s.panels();
-    dense(scales.second, s.second, p,
-          w.second + DensePanelOffset<float>(OperandsOf<Quad>(s.units), p));
+  if (panels.second != nullptr) {
+    dense(scales.second, s.second, item - s.panels(), panels.second);
   } else if (s.dense) {
-    dense(scales.input, s.units, item, w.input + DensePanelOffset<float>(input_depth, item));
-    dense(scales.recurrent, s.units, item,
-          w.recurrent + DensePanelOffset<float>(recurrent_depth, item));
+    dense(scales.input, s.units, item, panels.input);
+    dense(scales.recurrent, s.units, item, panels.recurrent);
   } else {
-    gates(scales.input, s.cell.input, w.input + item * input_depth * s.cell.input.count * V);
-    gates(scales.recurrent, s.cell.recurrent,
-          w.recurrent + item * recurrent_depth * s.cell.recurrent.count * V);
+    gates(scales.input, s.cell.input, panels.input);
+    gates(scales.recurrent, s.cell.recurrent, panels.recurrent);
   }
 }
 
-template <typename T, typename E>
-void PackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t item,
-              const PackedWeights<T, E>& w) {
-  constexpr int V = kLanes<T>;
-  if constexpr (Operands<T, E>::kQuantized) PackItemScales(s, src.scales, in, item, w);
-  if (item >= s.panels()) {
-    const int64_t p = item - s.panels();
-    PackDensePanel(src.second, s.units, s.second, p,
-                   w.second + DensePanelOffset<T>(OperandsOf<E>(s.units), p));
+// Packs an item of the weights as operands E.
+template <typename E, typename T>
+void PackItemAs(const Sizes<T>& s, const WeightSource<T>& source, int64_t in, int64_t item,
+                const PackedWeights<T>& w) {
+  const auto& src = source.template For<E>();
+  const ItemPanels<E> panels = PanelsOfItemOf<E>(s, in, item, w);
+  if constexpr (std::is_same_v<E, Quad>) PackItemScales(s, src.scales, item, panels);
+  if (panels.second != nullptr) {
+    PackDensePanel(src.second, s.units, s.second, item - s.panels(), panels.second);
     return;
   }
-  const int64_t input_depth = OperandsOf<E>(in);
-  const int64_t recurrent_depth = OperandsOf<E>(s.hidden);
+  const bool has_input = src.input.data != nullptr;
   if (s.dense) {
-    if (src.input.data != nullptr) {
-      PackDensePanel(src.input, in, s.units, item,
-                     w.input + DensePanelOffset<T>(input_depth, item));
-    }
-    PackDensePanel(src.recurrent, s.hidden, s.units, item,
-                   w.recurrent + DensePanelOffset<T>(recurrent_depth, item));
-    for (int64_t u = 4 * item; u < std::min(4 * item + 4, s.blocks); ++u) PackBias(s, src, u, w);
-    return;
+    if (has_input) PackDensePanel(src.input, in, s.units, item, panels.input);
+    PackDensePanel(src.recurrent, s.hidden, s.units, item, panels.recurrent);
+  } else {
+    if (has_input) PackGatePanel(src.input, in, s.units, s.cell.input, item, panels.input);
+    PackGatePanel(src.recurrent, s.hidden, s.units, s.cell.recurrent, item, panels.recurrent);
   }
-  if (src.input.data != nullptr) {
-    PackGatePanel(src.input, in, s.units, s.cell.input, item,
-                  w.input + item * input_depth * s.cell.input.count * V);
-  }
-  PackGatePanel(src.recurrent, s.hidden, s.units, s.cell.recurrent, item,
-                w.recurrent + item * recurrent_depth * s.cell.recurrent.count * V);
-  PackBias(s, src, item, w);
+  const Range blocks = s.BlocksOf(item, item + 1);
+  for (int64_t u = blocks.begin; u < blocks.end; ++u) PackBias(s, src, u, w);
+}
+
+template <typename T>
+void PackItem(const Sizes<T>& s, const WeightSource<T>& source, int64_t in, int64_t item,
+              const PackedWeights<T>& w) {
+  WithOperand<T>(s.operands, [&](auto e) { PackItemAs<decltype(e)>(s, source, in, item, w); });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
