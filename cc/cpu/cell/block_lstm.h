@@ -77,9 +77,9 @@ struct BlockLstm {
   // dc_prev = dc * f + di * w_ci + df * w_cf.
   // di, df and dg are computed as in Lstm. The clipping is not differentiated, as in TensorFlow.
   template <typename T>
-  static void Backward(const UnitRange& range, const GradientRow<T>& row,
+  static void Backward(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
                        const BlockLstmTensors<T>& t) {
-    const int64_t first = row.row * range.size;
+    const int64_t first = past.row * range.size;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const int64_t n = range.size - unit, at = first + unit;
       const Packet<T> in = LoadFirst(t.i + at, n), forget = LoadFirst(t.f + at, n),
@@ -92,7 +92,7 @@ struct BlockLstm {
       if (Peephole) dc = pmadd(d_out, Load(t.wco + unit), dc);
       const Packet<T> d_in = pmul(pmul(dc, candidate), SigmoidSlope<T>(in));
       const Packet<T> d_forget =
-          pmul(pmul(dc, LoadFirst(row.c_prev + unit, n)), SigmoidSlope<T>(forget));
+          pmul(pmul(dc, LoadFirst(past.c_prev + unit, n)), SigmoidSlope<T>(forget));
       Packet<T> dc_prev = pmul(dc, forget);
       if (Peephole) {
         dc_prev = pmadd(d_in, Load(t.wci + unit), dc_prev);

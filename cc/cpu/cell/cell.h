@@ -97,26 +97,32 @@ struct WholeRow {
   int64_t units;
 };
 
-// The values of one step in one row for the gradient.
+// What the forward pass has left of one step in one row.
 template <typename T>
-struct GradientRow {
+struct PastRow {
   int64_t row;      // the index of the packed row
-  const T* gates;   // the gates of the forward pass, if the cell keeps gates
+  const T* gates;   // if the cell keeps gates
   const T* h;       // [H]
   const T* h_prev;  // [H] if the cell carries h
   const T* c;       // if the cell has a second state
   const T* c_prev;
+  const T* recurrent_gates;  // with whole_rows: the recurrent product; `gates` is the input product
+};
+
+// The gradients of one step in one row.
+template <typename T>
+struct GradientRow {
   // In: dh from the next step. Out (carries_h): the part of dh_prev that bypasses the recurrent
   // product.
   T* dh;
   const T* dy;  // [H] is added to dh; null: dh is complete
   T* dc;        // second state: dc from the next step, replaced by dc_prev
   T* dgates;    // out
-  const T* dm;  // if the cell has a second product: the gradient of m
-  T* m;         // out, second product: its input m; projection: h before the product
+  const T* dm;  // of the cell's second product, the gradient of m
+  T* m;         // out, if a second product reads it: its input m, or h before the projection
   // With whole_rows:
-  int64_t recurrent_part;  // offset of the recurrent product in gates and dgates
-  T* norm_sums;            // gradients of the normalizations, summed over steps
+  T* recurrent_dgates;  // out, of the recurrent product; `dgates` are of the input product
+  T* norm_sums;         // gradients of the normalizations, summed over steps
 };
 
 // The NV sums of a panel in the gate buffer. A unit block has kBuffer vectors, and the sums begin

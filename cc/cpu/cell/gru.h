@@ -71,15 +71,16 @@ struct Gru {
   // dq = dn * r; dr = dn * q * s'(r).
   // The part of dh_prev that bypasses the weights is dh * z.
   template <typename T>
-  static void Backward(const UnitRange& range, const GradientRow<T>& row, const Gates<T>& gates) {
+  static void Backward(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
+                       const Gates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const T* g = row.gates + 4 * unit;
+      const T* g = past.gates + 4 * unit;
       const Packet<T> candidate = Load(g + kCandidate * V), reset = Load(g + kReset * V),
                       update = Load(g + kUpdate * V), q = Load(g + kRecurrent * V);
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
       const Packet<T> dn = pmul(pmul(dh, psub(Set<T>(T(1)), update)), gates.StateSlope(candidate));
-      const Packet<T> change = psub(LoadFirst(row.h_prev + unit, range.size - unit), candidate);
+      const Packet<T> change = psub(LoadFirst(past.h_prev + unit, range.size - unit), candidate);
       auto store = [&](Vector v, const Packet<T>& value) {
         StoreGradient<4, T>(row.dgates, unit, v, value, range.size);
       };

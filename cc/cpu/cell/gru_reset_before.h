@@ -71,15 +71,15 @@ struct GruResetBefore {
 
   // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z). dh is replaced by dh * z.
   template <typename T>
-  static void Backward(const UnitRange& range, const GradientRow<T>& row,
+  static void Backward(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
                        const ChosenGates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const T* g = row.gates + 3 * unit;
+      const T* g = past.gates + 3 * unit;
       const Packet<T> candidate = Load(g + kCandidate * V), update = Load(g + kUpdate * V);
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
       const Packet<T> dn = pmul(pmul(dh, psub(Set<T>(T(1)), update)), gates.StateSlope(candidate));
-      const Packet<T> change = psub(LoadFirst(row.h_prev + unit, range.size - unit), candidate);
+      const Packet<T> change = psub(LoadFirst(past.h_prev + unit, range.size - unit), candidate);
       StoreGradient<3, T>(row.dgates, unit, kCandidate, dn, range.size);
       StoreGradient<3, T>(row.dgates, unit, kUpdate,
                           pmul(pmul(dh, change), gates.GateSlope(update)), range.size);
@@ -89,12 +89,12 @@ struct GruResetBefore {
 
   // With dm, the gradient of m: dr = dm * h_prev * s'(r); dh += dm * r.
   template <typename T>
-  static void BackAfterSecond(const UnitRange& range, const GradientRow<T>& row,
-                              const ChosenGates<T>& gates) {
+  static void BackAfterSecond(const UnitRange& range, const PastRow<T>& past,
+                              const GradientRow<T>& row, const ChosenGates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const Packet<T> reset = Load(row.gates + 3 * unit + kReset * V);
-      const Packet<T> h_prev = LoadFirst(row.h_prev + unit, range.size - unit);
+      const Packet<T> reset = Load(past.gates + 3 * unit + kReset * V);
+      const Packet<T> h_prev = LoadFirst(past.h_prev + unit, range.size - unit);
       const Packet<T> dm = Load(row.dm + unit);
       StoreGradient<3, T>(row.dgates, unit, kReset, pmul(pmul(dm, h_prev), gates.GateSlope(reset)),
                           range.size);

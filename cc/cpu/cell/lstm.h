@@ -83,13 +83,14 @@ struct Lstm {
   // di = dc * g * s'(i); df = dc * c_prev * s'(f).
   // dg = dc * i * tanh'(g); dc_prev = dc * f.
   template <typename T>
-  static void Backward(const UnitRange& range, const GradientRow<T>& row, const Gates<T>& gates) {
+  static void Backward(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
+                       const Gates<T>& gates) {
     ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const auto [in, forget, candidate, out] = LstmGates<T>::At(row.gates + 4 * unit);
-      const Packet<T> tanh_c = gates.State(Load(row.c + unit));
+      const auto [in, forget, candidate, out] = LstmGates<T>::At(past.gates + 4 * unit);
+      const Packet<T> tanh_c = gates.State(Load(past.c + unit));
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
       const Packet<T> dc = pmadd(pmul(dh, out), gates.StateSlope(tanh_c), Load(row.dc + unit));
-      const Packet<T> c_prev = Load(row.c_prev + unit);
+      const Packet<T> c_prev = Load(past.c_prev + unit);
       const LstmGates<T> gradients = {pmul(pmul(dc, candidate), gates.GateSlope(in)),
                                       pmul(pmul(dc, c_prev), gates.GateSlope(forget)),
                                       pmul(pmul(dc, in), gates.StateSlope(candidate)),

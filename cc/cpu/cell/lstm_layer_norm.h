@@ -140,10 +140,10 @@ struct LstmLayerNorm {
   }
 
   template <typename T>
-  static void Backward(const UnitRange& range, const GradientRow<T>& row,
+  static void Backward(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
                        const LayerNormTensors<T>& t) {
     RNN_DCHECK(range.begin == 0 && range.end == range.size);
-    RowGradient<T>(range, row, t).Run();
+    RowGradient<T>(range, past, row, t).Run();
   }
 
  private:
@@ -183,15 +183,17 @@ struct LstmLayerNorm {
   template <typename T>
   class RowGradient {
    public:
-    RowGradient(const UnitRange& range, const GradientRow<T>& row, const LayerNormTensors<T>& t)
+    RowGradient(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
+                const LayerNormTensors<T>& t)
         : range_(range),
+          past_(past),
           row_(row),
           t_(t),
           units_(range.size),
-          x_(row.gates, units_, t.epsilon),
-          h_(row.gates + row.recurrent_part, units_, t.epsilon),
+          x_(past.gates, units_, t.epsilon),
+          h_(past.recurrent_gates, units_, t.epsilon),
           gates_(row.dgates),
-          c_made_(row.dgates + row.recurrent_part) {}
+          c_made_(row.recurrent_dgates) {}
 
     void Run() const {
       MakeGates();
@@ -209,7 +211,7 @@ struct LstmLayerNorm {
       ForUnitBlocks<T>(range_, [&](int64_t unit) {
         const Gates<T> made(x_, h_, unit, t_);
         made.StoreTo(gates_ + 4 * unit);
-        Store(c_made_ + unit, made.NewC(Load(row_.c_prev + unit)));
+        Store(c_made_ + unit, made.NewC(Load(past_.c_prev + unit)));
       });
     }
 
@@ -220,7 +222,7 @@ struct LstmLayerNorm {
         const int64_t n = units_ - unit;
         T* g = gates_ + 4 * unit;
         const Packet<T> out = Load(g + Gate::kOutput * V);
-        const Packet<T> tanh_c = t_.gates.State(Load(row_.c + unit));
+        const Packet<T> tanh_c = t_.gates.State(Load(past_.c + unit));
         const Packet<T> dh = KeepFirst<T>(LoadGradient<T>(row_.dh, row_.dy, unit, units_), n);
         Store(g + Gate::kOutput * V, pmul(pmul(dh, tanh_c), t_.gates.GateSlope(out)));
         const Packet<T> dc = KeepFirst<T>(
@@ -245,7 +247,7 @@ struct LstmLayerNorm {
         const Packet<T> in = Load(g + Gate::kInput * V), forget = Load(g + Gate::kForget * V),
                         candidate = Load(g + Gate::kCandidate * V);
         const Packet<T> dc = KeepFirst<T>(of_c.Back(c_norm, unit, 0, Load(row_.dc + unit)), n);
-        const Packet<T> c_prev = Load(row_.c_prev + unit);
+        const Packet<T> c_prev = Load(past_.c_prev + unit);
         Packet<T> d[4];
         d[Gate::kInput] = pmul(pmul(dc, candidate), t_.gates.GateSlope(in));
         d[Gate::kForget] = pmul(pmul(dc, c_prev), t_.gates.GateSlope(forget));
@@ -273,7 +275,7 @@ struct LstmLayerNorm {
           const Packet<T> dx = of_x.Back(x_, unit, gate, ScaledX(unit, gate, d));
           const Packet<T> dh = of_h.Back(h_, unit, gate, ScaledH(unit, gate, d));
           StoreGradient<4, T>(row_.dgates, unit, gate, dx, units_);
-          StoreGradient<4, T>(row_.dgates + row_.recurrent_part, unit, gate, dh, units_);
+          StoreGradient<4, T>(row_.recurrent_dgates, unit, gate, dh, units_);
         }
       });
     }
@@ -295,6 +297,7 @@ struct LstmLayerNorm {
     }
 
     const UnitRange range_;
+    const PastRow<T>& past_;
     const GradientRow<T>& row_;
     const LayerNormTensors<T>& t_;
     const int64_t units_;

@@ -60,11 +60,12 @@ struct LstmPeephole {
   // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c) + do * p_o, and dc = 0 where c was clipped.
   // dc_prev = dc * f + di * p_i + df * p_f. The formulas of di, df and dg are the same as in Lstm.
   template <typename T>
-  static void Backward(const UnitRange& range, const GradientRow<T>& row, const Tensors<T>& t) {
+  static void Backward(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
+                       const Tensors<T>& t) {
     ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const auto [in, forget, candidate, out] = LstmGates<T>::At(row.gates + 4 * unit);
-      const Packet<T> tanh_c = t.gates.State(Load(row.c + unit));
-      const Packet<T> c_prev = Load(row.c_prev + unit);
+      const auto [in, forget, candidate, out] = LstmGates<T>::At(past.gates + 4 * unit);
+      const Packet<T> tanh_c = t.gates.State(Load(past.c + unit));
+      const Packet<T> c_prev = Load(past.c_prev + unit);
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
       const Packet<T> d_out = pmul(pmul(dh, tanh_c), t.gates.GateSlope(out));
       Packet<T> dc = pmadd(pmul(dh, out), t.gates.StateSlope(tanh_c), Load(row.dc + unit));

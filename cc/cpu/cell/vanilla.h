@@ -53,10 +53,10 @@ struct Vanilla {
 
   // dgate = dh * act'(h).
   template <typename T>
-  static void Backward(const UnitRange& range, const GradientRow<T>& row,
+  static void Backward(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
                        const Function<T>& function) {
     ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const Packet<T> h = LoadFirst(row.h + unit, range.size - unit);
+      const Packet<T> h = LoadFirst(past.h + unit, range.size - unit);
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
       StoreGradient<1, T>(row.dgates, unit, 0, pmul(dh, function.Slope(h)), range.size);
     });

@@ -82,33 +82,34 @@ struct Zoneout {
   // The gradient of the cell itself from dh~ = (1 - k) * dh and dc~ = (1 - k) * dc with the k of c.
   // k * dh and k * dc are added to the gradients of h_prev and c_prev.
   template <typename T>
-  static void Backward(const UnitRange& range, const GradientRow<T>& row,
+  static void Backward(const UnitRange& range, const PastRow<T>& past, const GradientRow<T>& row,
                        const ZoneoutTensors<T>& t) {
     constexpr int kBuffer = Cell::Format(0).buffer;
     const Packet<T> one = Set<T>(T(1));
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const int64_t n = range.size - unit;
+      PastRow<T> made_past = past;
       GradientRow<T> made = row;
-      made.gates = row.gates + kBuffer * unit;
+      made_past.gates = past.gates + kBuffer * unit;
       made.dgates = row.dgates + kBuffer * unit;
-      made.h_prev = row.h_prev + unit;
+      made_past.h_prev = past.h_prev + unit;
       made.dh = row.dh + unit;
       made.dy = nullptr;
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
-      const Packet<T> kept_h = t.h.At(row.row, unit);
+      const Packet<T> kept_h = t.h.At(past.row, unit);
       Store(made.dh, pmul(dh, psub(one, kept_h)));
       Packet<T> kept_dc = one;
       alignas(64) T c[kLanes<T>];
       if constexpr (kHasC) {
         made.dc = row.dc + unit;
-        made.c_prev = row.c_prev + unit;
-        made.c = c;
-        Store(c, Cell::template NewC<T>(made.gates, Load(made.c_prev)));
-        const Packet<T> dc = Load(made.dc), kept_c = t.c.At(row.row, unit);
+        made_past.c_prev = past.c_prev + unit;
+        made_past.c = c;
+        Store(c, Cell::template NewC<T>(made_past.gates, Load(made_past.c_prev)));
+        const Packet<T> dc = Load(made.dc), kept_c = t.c.At(past.row, unit);
         kept_dc = pmul(dc, kept_c);
         Store(made.dc, pmul(dc, psub(one, kept_c)));
       }
-      Cell::template Backward<T>({0, std::min<int64_t>(n, kLanes<T>), n}, made, t.gates);
+      Cell::template Backward<T>({0, std::min<int64_t>(n, kLanes<T>), n}, made_past, made, t.gates);
       Packet<T> dh_prev = pmul(dh, kept_h);
       if constexpr (Cell::Format(0).carries_h) dh_prev = padd(dh_prev, Load(made.dh));
       Store(made.dh, dh_prev);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "cc/cpu/kernel_args.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/simd/isa.h"
 
@@ -41,6 +42,16 @@ void MaskRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const
     const T* mask = masks.row(order.source[v], b);
     for (int64_t k = begin; k < end; ++k) out[k * nv + v] = row[k] * mask[k];
   }
+}
+
+// The masks of x or of h for each gate, if the call has masks.
+template <typename T>
+GateMasks<T> MasksOf(const RnnProblem& p, const CallTensors& t, Arg arg) {
+  if (arg == Arg::input_mask && p.input_masked) return {t.in<T>(arg), p.batch, p.input_size};
+  if (arg == Arg::recurrent_mask && p.recurrent_masked) {
+    return {t.in<T>(arg), p.batch, p.hidden_size()};
+  }
+  return {};
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/parallel.h"
@@ -154,6 +155,20 @@ inline int64_t PreviousStep(const Sequence& seq, int dir, int64_t t, int64_t j) 
 // The last step that direction `dir` visits in sequence j. The length must not be 0.
 inline int64_t FinalStep(const Sequence& seq, int dir, int64_t j) {
   return dir == 0 ? seq.length[j] - 1 : 0;
+}
+
+// Zeroes the rows of a tensor of the op beyond the length of each sequence.
+template <typename T>
+void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
+                 const ParallelFor& parallel) {
+  if (seq.rows == seq.max_time * seq.batch) return;
+  const int64_t padding = seq.max_time * seq.batch - seq.rows;
+  const int64_t ns = NsToMove(padding * columns * static_cast<int64_t>(sizeof(T)));
+  Parallel(parallel, seq.batch, ns, [&](int64_t j) {
+    for (int64_t t = seq.length[j]; t < seq.max_time; ++t) {
+      std::memset(y.at(t, j), 0, sizeof(T) * columns);
+    }
+  });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -1,5 +1,6 @@
 // An emulation of the instructions of bf16.h, see Note [Emulation] in isa.h. Sums have the order
-// and the rounding of the instructions. Denormal numbers are not flushed to zero.
+// and the rounding of the instructions. Denormal numbers are not flushed to zero. Included by
+// bf16.h.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_
 
@@ -7,7 +8,6 @@
 #include <cstring>
 
 #include "cc/core/check.h"
-#include "cc/cpu/simd/bf16.h"
 #include "cc/cpu/simd/emulated_cpu.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {

@@ -12,6 +12,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 TENSORFLOW = ("tensorflow/", "absl/", "tsl/", "xla/")
 EIGEN = ("Eigen/", "unsupported/Eigen/")
 
+# What the rooms of the passes may include.
+KERNEL_ROOMS = (
+    "cc/cpu/simd/",
+    "cc/cpu/product/",
+    "cc/cpu/rows/",
+    "cc/cpu/cell/",
+    "cc/cpu/heuristics.h",
+    "cc/cpu/kernel_args.h",
+    "cc/core/",
+)
+BELOW_PASSES = (
+    "cc/cpu/pass/slice.h",
+    "cc/cpu/pass/memory/",
+    "cc/cpu/pass/weights/",
+    *KERNEL_ROOMS,
+)
+
 # {folder: prefixes of the headers that its files may include besides the C++ standard library}.
 CC_RULES = {
     "compat": ("dlfcn.h", "pthread.h"),
@@ -69,6 +86,11 @@ CC_RULES = {
         "cc/core/check.h",
     ),
     "cpu/pass": ("cc/cpu/", "cc/core/", *EIGEN),
+    "cpu/pass/memory": ("cc/cpu/pass/memory/", *KERNEL_ROOMS),
+    "cpu/pass/weights": ("cc/cpu/pass/weights/", "cc/cpu/pass/memory/", *KERNEL_ROOMS),
+    # A step and its weights are one room. Neither pass knows the other.
+    "cpu/pass/forward": ("cc/cpu/pass/forward/", *BELOW_PASSES),
+    "cpu/pass/backward": ("cc/cpu/pass/backward/", *BELOW_PASSES),
     "ffi": (
         "cc/ffi/",
         "cc/gpu/",
@@ -242,6 +264,25 @@ def test_includes(path):
     assert forbidden_includes(folder, includes(path)) == []
 
 
+def includes_in_circles(includes_of):
+    """The files of a circle of includes, and those above one. `includes_of`: {file: its includes}."""
+    placed = set()
+    waiting = {name: {h for h in own if h in includes_of} for name, own in includes_of.items()}
+    while floor := {name for name, own in waiting.items() if own <= placed}:
+        placed |= floor
+        waiting = {name: own for name, own in waiting.items() if name not in floor}
+    return sorted(waiting)
+
+
+def test_no_header_includes_itself():
+    assert includes_in_circles({str(p.relative_to(ROOT)): includes(p) for p in cc_files()}) == []
+    assert includes_in_circles({"a": ["b", "vector"], "b": ["c"], "c": ["b"], "d": []}) == [
+        "a",
+        "b",
+        "c",
+    ]
+
+
 def test_one_file_names_the_private_part_of_eigen():
     named = [str(p.relative_to(ROOT)) for p in cc_files() if "Eigen::internal" in p.read_text()]
     assert named == ["cc/cpu/simd/vec.h"]
@@ -276,6 +317,8 @@ def test_imports(path):
         ("cpu/product", "cc/cpu/rows/sequence.h"),
         ("cpu/rows", "cc/cpu/pass/memory/sizes.h"),
         ("cpu/cell", "cc/cpu/rows/sequence.h"),
+        ("cpu/pass/weights", "cc/cpu/pass/forward/step_product.h"),
+        ("cpu/pass/backward", "cc/cpu/pass/forward/pass.h"),
         ("cpu", "tensorflow/core/framework/op.h"),
         ("ffi", "tensorflow/core/framework/op.h"),
         ("ffi", "xla/hlo/builder/xla_builder.h"),

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "cc/cpu/pass/forward/weights.h"
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/weights/forward_weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/rows/gate_masks.h"
 #include "cc/cpu/rows/operand_rows.h"
@@ -62,20 +62,20 @@ struct ForwardPointers {
 };
 
 template <typename T>
-class ForwardSlice;
+class ForwardRows;
 
 // The functions that run a cell in one step, for a range of panels, units or rows. They are chosen
 // once for a layer, so that the time loop is compiled only once for all cells.
 template <typename T>
 struct CellRunner {
-  using Slice = ForwardSlice<T>;
-  void (*run)(const Slice& slice, const void* tensors, int64_t step,
+  using Rows = ForwardRows<T>;
+  void (*run)(const Rows& rows, const void* tensors, int64_t step,
               const PanelOrder& order) = nullptr;
   // For cells with a second product: runs after the second product.
-  void (*after_second)(const Slice& slice, const void* tensors, int64_t step,
+  void (*after_second)(const Rows& rows, const void* tensors, int64_t step,
                        const UnitRange& units) = nullptr;
   // For cells of whole rows: runs after both products.
-  void (*finish_whole_rows)(const Slice& slice, const void* tensors, const Range& rows) = nullptr;
+  void (*finish_whole_rows)(const Rows& rows, const void* tensors, const Range& range) = nullptr;
   const void* tensors = nullptr;  // the cell's Tensors
 };
 
@@ -102,6 +102,20 @@ struct ForwardLayer {
   ForwardDirection<T> dirs[2] = {};
   ForwardPointers<T> pointers[2] = {};
 };
+
+// The rows that the recurrent product of a layer reads.
+template <typename T>
+HiddenOperand ReadsOf(const ForwardLayer<T>& layer) {
+  if (layer.rounded_y) return HiddenOperand::kRoundedY;
+  switch (layer.sizes.operands) {
+    case OperandType::kQuads:
+      return HiddenOperand::kQuantized;
+    case OperandType::kPairs:
+      return HiddenOperand::kCopy;
+    default:
+      return layer.recurrent_masks ? HiddenOperand::kCopy : HiddenOperand::kH;
+  }
+}
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

@@ -6,9 +6,7 @@
 
 #include "cc/cpu/cell/lstm_layer_norm.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/backward/recurrence.h"
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -41,39 +39,6 @@ void PackLayerNorm(const CallTensors& t, const Sizes<T>& s, T* to) {
     Store(to + kScaleC * V, row(kGammaC));
     Store(to + kShiftC * V, row(kBetaC));
   }
-}
-
-// The gradients of layer_norm and of the bias (null: no bias). The time loop has computed the sum
-// over the steps of each sequence. These sums are added in the order of the sequences, so the bits
-// of the result do not depend on the threads.
-template <typename T>
-void LayerNormGradients(const BackwardLayer<T>& layer, T* to, T* bias,
-                        const ParallelFor& parallel) {
-  constexpr int V = kLanes<T>;
-  const Sizes<T>& s = layer.sizes;
-  const int64_t batch = layer.seq->batch, row_size = LayerNormElements(s);
-  const int64_t ns = NsToMove(Area(batch, row_size) * int64_t{sizeof(T)});
-  Parallel(parallel, s.blocks, ns, [&](int64_t u) {
-    const T* sums = layer.dirs[0].norm_sums + u * kLayerNormVectors * V;
-    Packet<T> total[kLayerNormVectors];
-    for (auto& t : total) t = Set<T>(T(0));
-    for (int64_t j = 0; j < batch; ++j, sums += row_size) {
-      for (int k = 0; k < kLayerNormVectors; ++k) total[k] = padd(total[k], Load(sums + k * V));
-    }
-    const int64_t n = s.units - u * V;
-    auto store = [&](T* rows, int row, int from) {
-      StoreFirst(rows + row * s.units + u * V, total[from], n);
-    };
-    for (int gate = 0; gate < 4; ++gate) {
-      store(to, kGammaX + gate, kScaleX + gate);
-      store(to, kGammaH + gate, kScaleH + gate);
-      store(to, kBetaX + gate, kShift + gate);
-      store(to, kBetaH + gate, kShift + gate);
-      if (bias != nullptr) store(bias, gate, kShift + gate);
-    }
-    store(to, kGammaC, kScaleC);
-    store(to, kBetaC, kShiftC);
-  });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -1,15 +1,15 @@
 // The weights of one direction for the forward pass: packed, or unpacked in the caller's tensors
 // (plain_weights.h).
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_WEIGHTS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_WEIGHTS_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
+#include "cc/cpu/pass/forward/plain_weights.h"
 #include "cc/cpu/pass/forward/step_product.h"
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/weights/plain_weights.h"
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
@@ -125,4 +125,4 @@ struct ForwardWeights {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_WEIGHTS_H_
