@@ -26,6 +26,7 @@
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELL_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELL_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cc/core/check.h"
@@ -68,15 +69,16 @@ struct CellFormat {
 // The rows of one step. The pointer of row i points to unit 0 of the row.
 template <typename T>
 struct StepRows {
-  const T** h_prev;     // [n] rows of S elements
-  T** gates;            // [n] in: input products and biases; out: values for backward
-  const T** c_prev;     // [n] if the cell has a second state
-  T** c;                // [n] out, if the cell has a second state
-  T** out;              // [n] out: h, or the input m of a second product
-  int64_t first_row;    // the index of row 0 among the packed rows
-  int64_t units;        // H
-  int64_t first_block;  // the unit block of panel 0
-  const T* split_bias;  // [u][V], padded: the recurrent bias of CellFormat::split_bias
+  const T** h_prev;        // [n] rows of S elements
+  T** gates;               // [n] in: input products and biases; out: values for backward
+  const T** c_prev;        // [n] if the cell has a second state
+  T** c;                   // [n] out, if the cell has a second state
+  T** out;                 // [n] out: h, or the input m of a second product
+  int64_t first_row;       // the index of row 0 among the packed rows
+  int64_t units;           // H
+  int64_t first_block;     // the unit block of panel 0
+  const T* split_bias;     // [u][V], padded: the recurrent bias of CellFormat::split_bias
+  BFloat16Bits** rounded;  // [n] out: `out` rounded, if the next product is on pairs
 };
 
 // Inputs and outputs of AfterSecond.
@@ -109,20 +111,28 @@ struct PastRow {
   const T* recurrent_gates;  // with whole_rows: the recurrent product; `gates` is the input product
 };
 
+// A row of gradients of the gates, in the order of the gate buffer. One of the pointers is set.
+template <typename T>
+struct GateGradients {
+  T* exact;
+  BFloat16Bits* rounded;  // for products on pairs
+};
+
 // The gradients of one step in one row.
 template <typename T>
 struct GradientRow {
   // In: dh from the next step. Out (carries_h): the part of dh_prev that bypasses the recurrent
   // product.
   T* dh;
-  const T* dy;  // [H] is added to dh; null: dh is complete
-  T* dc;        // second state: dc from the next step, replaced by dc_prev
-  T* dgates;    // out
-  const T* dm;  // of the cell's second product, the gradient of m
-  T* m;         // out, if a second product reads it: its input m, or h before the projection
+  const T* dy;              // [H] is added to dh; null: dh is complete
+  T* dc;                    // second state: dc from the next step, replaced by dc_prev
+  GateGradients<T> dgates;  // out
+  const T* dm;              // of the cell's second product, the gradient of m
+  T* m;  // out, if a second product reads it: its input m, or h before the projection
   // With whole_rows:
-  T* recurrent_dgates;  // out, of the recurrent product; `dgates` are of the input product
-  T* norm_sums;         // gradients of the normalizations, summed over steps
+  GateGradients<T>
+      recurrent_dgates;  // out, of the recurrent product; `dgates` are of the input product
+  T* norm_sums;          // gradients of the normalizations, summed over steps
 };
 
 // The NV sums of a panel in the gate buffer. A unit block has kBuffer vectors, and the sums begin
@@ -139,6 +149,14 @@ struct SumsInGates {
   EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t panel, Packet<T>* acc) const {
     const T* sums = Sums(i, panel);
     for (int v = 0; v < NV; ++v) acc[v] = Load(sums + v * kLanes<T>);
+  }
+  // Rounds the results of row i for the next product on pairs.
+  EIGEN_ALWAYS_INLINE void Round(int64_t i, int64_t panel) const {
+    if constexpr (kHasPairs<T>) {
+      const int64_t begin = (rows.first_block + panel * kBlocks) * kLanes<T>;
+      const int64_t end = std::min(rows.units, begin + kBlocks * kLanes<T>);
+      RoundRow(rows.out[i], begin, end, rows.rounded[i]);
+    }
   }
 };
 
@@ -172,9 +190,14 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadGradient(const T* carried, const T* added, int
 // Stores the gradient of vector v of a unit block. Lanes beyond H are cleared: with an infinite
 // input they contain inf * 0, and the next product reads all lanes.
 template <int kBuffer, typename T>
-EIGEN_ALWAYS_INLINE void StoreGradient(T* dgates, int64_t unit, int v, const Packet<T>& value,
-                                       int64_t units) {
-  Store(dgates + kBuffer * unit + v * kLanes<T>, KeepFirst<T>(value, units - unit));
+EIGEN_ALWAYS_INLINE void StoreGradient(const GateGradients<T>& dgates, int64_t unit, int v,
+                                       const Packet<T>& value, int64_t units) {
+  const int64_t at = kBuffer * unit + v * kLanes<T>;
+  const Packet<T> valid = KeepFirst<T>(value, units - unit);
+  if constexpr (kHasPairs<T>) {
+    if (dgates.rounded != nullptr) return StoreFirst(dgates.rounded + at, valid, kLanes<T>);
+  }
+  Store(dgates.exact + at, valid);
 }
 
 // Calls fn(unit) for the first unit of each unit block of a range.

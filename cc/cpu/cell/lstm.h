@@ -25,7 +25,8 @@ struct LstmGates {
     constexpr int V = kLanes<T>;
     Store(g, in), Store(g + V, forget), Store(g + 2 * V, candidate), Store(g + 3 * V, out);
   }
-  EIGEN_ALWAYS_INLINE void StoreGradients(T* dgates, int64_t unit, int64_t units) const {
+  EIGEN_ALWAYS_INLINE void StoreGradients(const GateGradients<T>& dgates, int64_t unit,
+                                          int64_t units) const {
     StoreGradient<4, T>(dgates, unit, 0, in, units);
     StoreGradient<4, T>(dgates, unit, 1, forget, units);
     StoreGradient<4, T>(dgates, unit, 2, candidate, units);

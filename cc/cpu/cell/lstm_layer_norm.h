@@ -192,8 +192,8 @@ struct LstmLayerNorm {
           units_(range.size),
           x_(past.gates, units_, t.epsilon),
           h_(past.recurrent_gates, units_, t.epsilon),
-          gates_(row.dgates),
-          c_made_(row.recurrent_dgates) {}
+          gates_(row.dgates.exact),
+          c_made_(row.recurrent_dgates.exact) {}
 
     void Run() const {
       MakeGates();

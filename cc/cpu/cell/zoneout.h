@@ -91,7 +91,7 @@ struct Zoneout {
       PastRow<T> made_past = past;
       GradientRow<T> made = row;
       made_past.gates = past.gates + kBuffer * unit;
-      made.dgates = row.dgates + kBuffer * unit;
+      made.dgates.exact = row.dgates.exact + kBuffer * unit;
       made_past.h_prev = past.h_prev + unit;
       made.dh = row.dh + unit;
       made.dy = nullptr;

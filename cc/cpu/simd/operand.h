@@ -190,12 +190,13 @@ struct Operand<Pair> {
 // Stores the first n lanes, rounded. n may be negative, which means 0. The address sanitizer gets a
 // copy, as in StoreTail.
 EIGEN_ALWAYS_INLINE void StoreFirst(BFloat16Bits* p, const Packet<float>& v, int64_t n) {
+  const __m256i rounded = RoundToBFloat16(v);
+  // WHY not a mask for whole vectors too: Zen 4 takes many cycles for a masked store of 16 bits.
+  if (n >= kLanes<float>) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), rounded);
 #if defined(__SANITIZE_ADDRESS__)
-  const __m256i lanes = RoundToBFloat16(v);
-  std::memcpy(p, &lanes, sizeof(BFloat16Bits) * std::clamp<int64_t>(n, 0, kLanes<float>));
+  std::memcpy(p, &rounded, sizeof(BFloat16Bits) * std::max<int64_t>(n, 0));
 #else
-  const auto lanes = static_cast<__mmask16>(n >= 16 ? 0xffff : MaskOfTail(n));
-  _mm256_mask_storeu_epi16(p, lanes, RoundToBFloat16(v));
+  _mm256_mask_storeu_epi16(p, static_cast<__mmask16>(MaskOfTail(n)), rounded);
 #endif
 }
 
@@ -215,8 +216,7 @@ inline void RoundRow(const float* row, int64_t begin, int64_t end, Pair* out) {
   RNN_DCHECK(begin % kLanes<float> == 0);
   auto* bits = reinterpret_cast<BFloat16Bits*>(out);
   for (int64_t k = begin; k < end; k += kLanes<float>) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits + k),
-                        RoundToBFloat16(LoadFirst(row + k, end - k)));
+    StoreFirst(bits + k, LoadFirst(row + k, end - k), kLanes<float>);
   }
 }
 

@@ -267,6 +267,7 @@ struct SumsCell {
   void Init(int64_t i, int64_t panel, Packet<T>* acc) const {
     for (int v = 0; v < NV; ++v) acc[v] = Load(init + i * row + (panel * NV + v) * kLanes<T>);
   }
+  void Round(int64_t, int64_t) const {}
   void Finish(int64_t i, int64_t panel, const Packet<T>* acc) const {
     for (int v = 0; v < NV; ++v) {
       T* at = Sums(i, panel) + v * kLanes<T>;

@@ -29,8 +29,7 @@ struct BackwardDirection {
   char* recurrent;  // N = S
   char* second;     // N = H; K = P with projection, otherwise K = one gate
   GradientPanels<T> gradient;
-  char* dgates;     // [R, gate_row] operands
-  T* exact_dgates;  // with pairs: [slices or threads, gate_row], dgates of a row before rounding
+  char* dgates;  // [R, gate_row] operands
   char*
       reduction;  // ReductionSpace() of each gate panel and piece, then of the projection's panels
   T* dh;          // [B, hidden_padded]

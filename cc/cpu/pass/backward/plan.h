@@ -80,8 +80,7 @@ GradientPanels<T> TakeGradientPanels(Arena& arena, const Sizes<T>& s, int64_t in
 
 template <typename T>
 BackwardDirection<T> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int64_t in,
-                                           int64_t rows, int64_t batch, const Split& split,
-                                           int64_t weight_pieces) {
+                                           int64_t rows, int64_t batch, int64_t weight_pieces) {
   const int64_t gate_rows = s.depth(s.padded);  // rows of one gate
   BackwardDirection<T> dir = {};
   auto take = [&](int64_t operands) { return TakeOperands<T>(arena, s.operands, operands); };
@@ -97,9 +96,6 @@ BackwardDirection<T> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int6
   dir.second = take(s.second > 0 ? DensePanelsSize<T>(second_depth, s.units) : 0);
   dir.gradient = TakeGradientPanels(arena, s, in);
   dir.dgates = take(Area(rows, s.depth(s.gate_row)));
-  const bool rounds = s.operands == OperandType::kPairs;
-  const int64_t at_once = std::max(split.slices, split.shares);
-  dir.exact_dgates = arena.Take<T>(rounds ? Area(at_once, s.gate_row) : 0);
   dir.dh = arena.Take<T>(Area(batch, s.hidden_padded));
   dir.dc = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
   dir.c0 = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
@@ -157,8 +153,7 @@ void BackwardPlan<T>::Take(const RnnProblem& p, Arena& arena) {
   layer.seq = &seq;
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs(); ++d) {
-    layer.dirs[d] =
-        TakeBackwardDirection(arena, s, widest, rows, p.batch, split, layer.weight_pieces);
+    layer.dirs[d] = TakeBackwardDirection(arena, s, widest, rows, p.batch, layer.weight_pieces);
     layer.pointers[d] = TakePointers<BackwardPointers<T>>(arena, Area(split.shares, p.batch));
   }
   peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);

@@ -30,8 +30,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
 
  public:
   BackwardSlice(const BackwardLayer<T>& layer, const SlicePlace& place)
-      : Base(layer, place, place.j0 + place.worker * layer.seq->batch),
-        exact_dgates_(dir_.exact_dgates + (place.number + place.worker) * s_.gate_row) {}
+      : Base(layer, place, place.j0 + place.worker * layer.seq->batch) {}
 
   void Begin() const {}
 
@@ -61,7 +60,6 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
     for (int64_t j = slice.j0_; j < slice.j0_ + slice.Alive(t); ++j) {
       Cell::template Backward<T>(units, slice.template PastOf<Cell>(t, j),
                                  slice.template RowOf<Cell>(t, j), typed);
-      if (slice.rounds()) slice.RoundGradients(slice.seq_.start[t] + j, units);
     }
   }
 
@@ -91,21 +89,13 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
  private:
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? steps_ - 1 - step : step; }
 
-  // Whether the products read the gradients of the gates rounded.
-  bool rounds() const { return s_.operands == OperandType::kPairs; }
-
-  // The gradients of the gates of a packed row, which the cell writes.
-  T* DGates(int64_t row) const {
-    if (rounds()) return exact_dgates_;
-    return reinterpret_cast<T*>(dir_.dgates) + row * s_.gate_row;
-  }
-
-  void RoundGradients(int64_t row, const UnitRange& units) const {
-    if constexpr (kHasPairs<T>) {
-      const int64_t end = RoundUp(units.end, kLanes<T>);
-      RoundRow(exact_dgates_, s_.cell.buffer * units.begin, s_.cell.buffer * end,
-               reinterpret_cast<Pair*>(dir_.dgates + s_.operand_bytes(row * s_.gate_row)));
+  // The gradients of the gates of a packed row, beginning at its value `at`.
+  GateGradients<T> DGates(int64_t row, int64_t at = 0) const {
+    const int64_t value = row * s_.gate_row + at;
+    if (s_.operands == OperandType::kPairs) {
+      return {nullptr, reinterpret_cast<BFloat16Bits*>(dir_.dgates) + value};
     }
+    return {reinterpret_cast<T*>(dir_.dgates) + value, nullptr};
   }
 
   void LoadStates(const UnitRange& units) {
@@ -248,7 +238,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
     r.dgates = DGates(row);
     if constexpr (kFormat.has_c) r.dc = dir_.dc + j * s_.padded;
     if constexpr (kFormat.whole_rows) {
-      r.recurrent_dgates = r.dgates + s_.recurrent_part;
+      r.recurrent_dgates = DGates(row, s_.recurrent_part);
       r.norm_sums = NormSums(j);
     }
     if (s_.second > 0) r.m = dir_.m + row * s_.padded;
@@ -261,8 +251,6 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
     }
     return r;
   }
-
-  T* const exact_dgates_;  // a row of this slice or thread
 };
 
 // The runner of a cell. `tensors` must live longer than the runner.

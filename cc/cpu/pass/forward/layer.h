@@ -19,9 +19,9 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // The rows that the recurrent product reads.
 enum class HiddenOperand {
   kH,          // h: rows of y or of h0
-  kCopy,       // a copy of h (Note [Operand rows]), made after the step that computes h
+  kMasked,     // a copy of h for each gate (Note [Operand rows]), made after the step
   kQuantized,  // a copy of h, made by each thread before the product, since it needs the whole row
-  kRoundedY,   // rows of y in bfloat16, rounded after the step that computes h
+  kRounded,    // h rounded by the step that computes it: a copy, or rows of y in bfloat16
 };
 
 // One direction of one layer.
@@ -32,8 +32,7 @@ struct ForwardDirection {
   T* ring = nullptr;   // otherwise: rows of the step blocks of all slices
   T* c = nullptr;      // [R, c_row] if all rows are kept
   T* c0 = nullptr;     // [B, padded] the initial c; updated in place if c is not kept
-  // [B, padded]: the input m of a second product. With kRoundedY: h before rounding, updated in
-  // place.
+  // [B, padded]: the input m of a second product. With rounded_y: h before rounding.
   T* carried = nullptr;
   // Copies of h: [B, operand_row] for even and odd steps. Quantized rows: only operand_h[0], with
   // rows of its own for each thread.
@@ -51,13 +50,15 @@ struct ForwardPointers {
   const T** c_prev;
   T** c;
   T** h;
-  T** out;                // m if a second product follows, otherwise the array h
-  const void** operands;  // rows that the recurrent or the second weights multiply
-  T** sums;               // results of that product, if no cell receives them
+  T** out;                 // m if a second product follows, otherwise the array h
+  const void** operands;   // rows that the recurrent or the second weights multiply
+  T** sums;                // results of that product, if no cell receives them
+  BFloat16Bits** rounded;  // with kRounded: h for the next step
 
   template <typename F>
   void ForEach(F&& fn) {
     fn(x), fn(gates), fn(h_prev), fn(c_prev), fn(c), fn(h), fn(out), fn(operands), fn(sums);
+    fn(rounded);
   }
 };
 
@@ -93,7 +94,7 @@ struct ForwardLayer {
   OperandRows operand_x;                           // rows that the input product reads
   RowMap<const T> x;
   RowMap<T> y;                     // rows of [D, S]
-  RowMap<BFloat16Bits> rounded_y;  // with kRoundedY, instead of y
+  RowMap<BFloat16Bits> rounded_y;  // instead of y, if rows of h are pairs
   StateRows<const T> h0, c0;
   StateRows<T> h_n, c_n;
   int64_t first_pseudo_layer = 0;
@@ -106,14 +107,13 @@ struct ForwardLayer {
 // The rows that the recurrent product of a layer reads.
 template <typename T>
 HiddenOperand ReadsOf(const ForwardLayer<T>& layer) {
-  if (layer.rounded_y) return HiddenOperand::kRoundedY;
   switch (layer.sizes.operands) {
     case OperandType::kQuads:
       return HiddenOperand::kQuantized;
     case OperandType::kPairs:
-      return HiddenOperand::kCopy;
+      return HiddenOperand::kRounded;
     default:
-      return layer.recurrent_masks ? HiddenOperand::kCopy : HiddenOperand::kH;
+      return layer.recurrent_masks ? HiddenOperand::kMasked : HiddenOperand::kH;
   }
 }
 

@@ -41,7 +41,7 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
 
   // Copies h0 for the first step of each sequence, if the products read copies.
   void Begin() const {
-    if (!copies() && !rounds()) return;
+    if (!masks() && !rounds()) return;
     for (int64_t j = j0_; j < j1_; ++j) {
       const T* h0 = layer_.h0.at(pseudo_layer_, seq_.perm[j]);
       for (int64_t parity = 0; parity < 2; ++parity) {
@@ -58,7 +58,7 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
       const bool empty = seq_.length[j] == 0;
       const int64_t last = empty ? 0 : FinalStep(seq_, d_, j);
       T* h_n = layer_.h_n.at(pseudo_layer_, b);
-      if (rounds() && !empty) {
+      if (rounds_y() && !empty) {
         WidenRow(layer_.rounded_y.at(last, j) + y_at_, h_n);
       } else {
         std::memcpy(h_n, empty ? layer_.h0.at(pseudo_layer_, b) : layer_.y.at(last, j) + y_at_,
@@ -93,21 +93,23 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
             /*first_row=*/seq_.start[TimeOf(step)] + j0_,
             s_.units,
             /*first_block=*/0,
-            dir_.weights.packed.split_bias};
+            dir_.weights.packed.split_bias,
+            p_.rounded};
   }
 
  protected:
   using Base::Alive, Base::layer_, Base::seq_, Base::s_, Base::dir_, Base::d_, Base::p_;
   using Base::j0_, Base::j1_, Base::pseudo_layer_, Base::steps_, Base::y_at_;
 
-  bool copies() const { return layer_.reads == HiddenOperand::kCopy; }
+  bool masks() const { return layer_.reads == HiddenOperand::kMasked; }
   bool quantizes() const { return layer_.reads == HiddenOperand::kQuantized; }
-  bool rounds() const { return layer_.reads == HiddenOperand::kRoundedY; }
+  bool rounds() const { return layer_.reads == HiddenOperand::kRounded; }
+  bool rounds_y() const { return static_cast<bool>(layer_.rounded_y); }
 
   // Loads the initial states that are updated in place, for the units of panels [panel0, panel1).
   void LoadStates(int64_t panel0, int64_t panel1) {
     if (s_.cell.has_c) LoadRows(layer_.c0, panel0, panel1, dir_.c0);
-    if (s_.cell.carries_h && rounds()) LoadRows(layer_.h0, panel0, panel1, dir_.carried);
+    if (s_.cell.carries_h && rounds_y()) LoadRows(layer_.h0, panel0, panel1, dir_.carried);
   }
 
   // Prepares the step block of a step, unless it is there. A division at each step is avoided.
@@ -128,10 +130,12 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
         p_.c_prev[i] = RowOfC(before, j);
         p_.c[i] = RowOfC(t, j);
       }
-      if (rounds()) {
-        p_.h_prev[i] = p_.h[i] = dir_.carried + j * s_.padded;
+      if (rounds_y()) {
+        // Only h that the cell carries needs a row of its own.
+        p_.h_prev[i] = p_.h[i] = dir_.carried + (s_.cell.carries_h ? j : j0_) * s_.padded;
         p_.operands[i] = OperandH(0, i);
         if (before >= 0) p_.operands[i] = layer_.rounded_y.at(before, j) + y_at_;
+        p_.rounded[i] = layer_.rounded_y.at(t, j) + y_at_;
         continue;
       }
       p_.h_prev[i] =
@@ -139,14 +143,14 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
       p_.h[i] = layer_.y.at(t, j) + y_at_;
       if (s_.second > 0) p_.out[i] = dir_.carried + j * s_.padded;
       p_.operands[i] = p_.h_prev[i];
-      if (copies()) p_.operands[i] = OperandH(step, i);
+      if (masks() || rounds()) p_.operands[i] = OperandH(step, i);
+      if (rounds()) p_.rounded[i] = reinterpret_cast<BFloat16Bits*>(OperandH(step + 1, i));
     }
   }
 
-  // Writes the rows that the product of the next step reads, if it does not read h itself.
+  // Writes the masked rows that the product of the next step reads.
   void CopyRows(int64_t step, const UnitRange& units) const {
-    if (rounds()) return RoundRows(step, units);
-    if (!copies()) return;
+    if (!masks()) return;
     for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
       CopyH(j0_ + i, p_.h[i], units.begin, units.end, OperandH(step + 1, i));
     }
@@ -209,15 +213,6 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
     if constexpr (kHasPairs<T>) {
       for (int64_t k = 0; k < s_.hidden; k += kLanes<T>) {
         StoreFirst(out + k, LoadWide<T>(row + k, s_.hidden - k), s_.hidden - k);
-      }
-    }
-  }
-
-  void RoundRows(int64_t step, const UnitRange& units) const {
-    if constexpr (kHasPairs<T>) {
-      const int64_t t = TimeOf(step);
-      for (int64_t i = 0; i < Alive(t); ++i) {
-        RoundRow(p_.h[i], units.begin, units.end, layer_.rounded_y.at(t, j0_ + i) + y_at_);
       }
     }
   }

@@ -32,7 +32,7 @@ class ForwardSlice : public ForwardRows<T> {
   using Base::AliveAt, Base::layer_, Base::seq_, Base::s_, Base::dir_, Base::p_, Base::j0_;
   using Base::EnterBlock, Base::PrepareRows, Base::CopyRows, Base::CopyH, Base::OperandH;
   using Base::LoadStates, Base::QuantizeRows;
-  using Base::steps_, Base::block_begin_, Base::block_rows_, Base::copies, Base::quantizes;
+  using Base::steps_, Base::block_begin_, Base::block_rows_, Base::masks, Base::quantizes;
 
  public:
   ForwardSlice(const ForwardLayer<T>& layer, const SlicePlace& place, int64_t ring_rows)
@@ -104,7 +104,7 @@ class ForwardSlice : public ForwardRows<T> {
     PrepareRows(step);
     const Range rows = share.Of(AliveAt(step));
     layer_.cells.finish_whole_rows(*this, layer_.cells.tensors, rows);
-    if (!copies()) return;
+    if (!masks()) return;
     for (int64_t i = rows.begin; i < rows.end; ++i) {
       CopyH(j0_ + i, p_.h[i], 0, s_.hidden, OperandH(step + 1, i));
     }

@@ -37,7 +37,10 @@ struct StepProduct {
 template <typename Cell, int NV>
 EIGEN_DONT_INLINE void FinishTile(const Cell& cell, const RowTile& tile, int64_t panel,
                                   const Packet<float> (*acc)[NV]) {
-  for (int m = 0; m < tile.rows; ++m) cell.Finish(tile.row + m, panel, acc[m]);
+  for (int m = 0; m < tile.rows; ++m) {
+    cell.Finish(tile.row + m, panel, acc[m]);
+    cell.Round(tile.row + m, panel);
+  }
 }
 
 // One tile of M rows of RunCell: the products of a block of K, which begin a sum, complete a sum,
@@ -75,6 +78,7 @@ EIGEN_DONT_INLINE void RunCellTile(const Cell& cell, const StepProduct<E>& produ
   for (int m = 0; m < M; ++m) {
     if (last) {
       cell.Finish(tile.row + m, block.panel, acc[m]);
+      if constexpr (kIsGroup<E>) cell.Round(tile.row + m, block.panel);
     } else {
 #pragma GCC unroll 8
       for (int v = 0; v < NV; ++v) Store(cell.Sums(tile.row + m, block.panel) + v * V, acc[m][v]);
