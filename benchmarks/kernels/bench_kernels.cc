@@ -1,18 +1,23 @@
 // Measures the time of the kernels of every instruction set of this machine. The program calls the
 // kernels through the kernel table, as the ops do, but without TensorFlow.
 //
-//   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT]
+//   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT] [--clock cpu]
 //                 [SHAPES_FILE | "cell T B I H [L] [D] [dtype]"]...
 //
-// dtype: float32, bfloat16, or widened: tensors of bfloat16 whose products are computed in float32.
+// dtype: float32, bfloat16, widened: tensors of bfloat16 whose products are computed in float32, or
+// int8: float32 tensors with the int8 weights of one layer, in inference.
+//
+// --clock cpu: the CPU time of the process instead of the time of the clock, and the fastest call
+// instead of the fastest tenth. For one thread on a machine that other programs use.
 //
 // --against: a shared object of an older build. The program calls both builds in turn, and prints
 // the new time divided by the old time in the last two columns. The first of these columns compares
 // the fastest tenth of the calls, which other programs on the machine hardly affect. The second
 // column compares the medians of all calls, which include the effect of other programs on both
 // builds.
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +41,14 @@ namespace {
 
 using namespace rnn_ops;       // NOLINT: a program of one file
 using namespace rnn_ops::cpu;  // NOLINT
-using Clock = std::chrono::steady_clock;
+
+// Nanoseconds of the chosen clock.
+bool measures_cpu_time = false;
+double Now() {
+  timespec time;
+  clock_gettime(measures_cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
+}
 
 // The minimum duration of a measurement.
 constexpr double kRoundSeconds = 0.05;
@@ -67,7 +79,11 @@ bool ParseShape(const std::string& line, Shape* shape) {
   p.dtype = kFloat32;
   p.bf16_products = true;
   while (words >> word) {
-    if (word == "bfloat16" || word == "widened") {
+    if (word == "int8") {
+      p.int8_weights = true;
+      p.weight_layout = kKerasWeights;
+      p.bias_rows = p.mode == RnnMode::kGru ? 2 : 1;
+    } else if (word == "bfloat16" || word == "widened") {
       p.dtype = kBFloat16;
       if (word == "widened") p.bf16_products = false;
     } else if (word != "float32") {
@@ -83,6 +99,7 @@ bool ParseShape(const std::string& line, Shape* shape) {
   p.num_layers = sizes.size() > 4 ? sizes[4] : 1;
   if (sizes.size() > 5) p.direction = static_cast<Direction>(sizes[5]);
   shape->text = line;
+  if (p.int8_weights && p.num_pseudo_layers() != 1) return false;
   return p.num_dirs() <= 2;
 }
 
@@ -162,9 +179,9 @@ class Threads {
 template <typename Call>
 double Time(int rounds, const Call& call) {
   auto seconds_of = [&](int calls) {
-    const auto start = Clock::now();
+    const double start = Now();
     for (int i = 0; i < calls; ++i) call();
-    return std::chrono::duration<double>(Clock::now() - start).count() / calls;
+    return 1e-9 * (Now() - start) / calls;
   };
   call();
   const int calls = std::max(1, static_cast<int>(kRoundSeconds / seconds_of(1)));
@@ -222,13 +239,11 @@ Timing TimeBuilds(const Builds& builds, int rounds, const Call& call) {
   if (builds.old == nullptr) return {Time(rounds, [&] { call(builds.table); })};
   const KernelTable* const tables[] = {&builds.table, builds.old};
   std::vector<double> seconds[2];
-  const auto start = Clock::now();
-  auto since = [](Clock::time_point from) {
-    return std::chrono::duration<double>(Clock::now() - from).count();
-  };
+  const double start = Now();
+  auto since = [](double from) { return 1e-9 * (Now() - from); };
   for (int i = 0; i < 20 || since(start) < 2 * rounds * kRoundSeconds; ++i) {
     for (int k : {i % 2, 1 - i % 2}) {
-      const auto begin = Clock::now();
+      const double begin = Now();
       call(*tables[k]);
       seconds[k].push_back(since(begin));
     }
@@ -238,8 +253,9 @@ Timing TimeBuilds(const Builds& builds, int rounds, const Call& call) {
     std::nth_element(all.begin(), all.begin() + at, all.end());
     return all[at];
   };
-  const double now = quantile(seconds[0], 0.1);
-  return {now, now / quantile(seconds[1], 0.1),
+  const double fast = measures_cpu_time ? 0 : 0.1;
+  const double now = quantile(seconds[0], fast);
+  return {now, now / quantile(seconds[1], fast),
           quantile(seconds[0], 0.5) / quantile(seconds[1], 0.5)};
 }
 
@@ -271,7 +287,11 @@ class Calls {
     const int64_t states = p.num_pseudo_layers() * p.batch * p.num_units;
     const int64_t outputs = rows * p.num_dirs() * p.num_units;
     Input(Arg::input, rows * p.input_size, 1);
-    Input(Arg::params, NumParams(p), 0.05f);
+    if (p.int8_weights) {
+      QuantizedWeights(p);
+    } else {
+      Input(Arg::params, NumParams(p), 0.05f);
+    }
     for (Arg arg : {Arg::input_h, Arg::input_c}) Input(arg, states, 0.5f);
     Output(Arg::output, outputs);
     for (Arg arg : {Arg::output_h, Arg::output_c}) Output(arg, states);
@@ -282,6 +302,7 @@ class Calls {
     Memory memory;
     Time("forward", &KernelTable::rnn_forward, Flops(args_.problem), {&memory, &memory});
     RunPacked();
+    if (args_.problem.int8_weights) return;
     args_.problem.is_training = true;
     Memory kept, old_kept;  // one for each build, because the headers may differ
     Time("forward, training", &KernelTable::rnn_forward, Flops(args_.problem), {&kept, &old_kept});
@@ -297,6 +318,21 @@ class Calls {
   void Input(Arg arg, int64_t n, float scale) {
     buffers_.push_back(std::make_unique<Buffer>(n, args_.problem.dtype, scale));
     args_.tensors.SetInput(arg, buffers_.back()->get(), TypeOf(args_.problem.dtype), n);
+  }
+  void QuantizedWeights(const RnnProblem& p) {
+    const int64_t columns = p.num_gates() * p.num_units;
+    std::mt19937 random(7);
+    auto matrix = [&](Arg arg, int64_t n) {
+      buffers_.push_back(std::make_unique<Buffer>(n));
+      auto* const values = static_cast<int8_t*>(buffers_.back()->get());
+      for (int64_t i = 0; i < n; ++i)
+        values[i] = static_cast<int8_t>(static_cast<int>(random() % 255) - 127);
+      args_.tensors.SetInput(arg, values, ElementType::kInt8, n);
+    };
+    matrix(Arg::kernel, p.input_size * columns);
+    matrix(Arg::recurrent_kernel, p.num_units * columns);
+    for (Arg arg : {Arg::kernel_scale, Arg::recurrent_kernel_scale}) Input(arg, columns, 0.001f);
+    Input(Arg::bias, p.bias_rows * columns, 0.05f);
   }
   void Output(Arg arg, int64_t n) {
     buffers_.push_back(std::make_unique<Buffer>(n * 4));
@@ -410,6 +446,9 @@ bool Parse(int argc, char** argv, Options* options) {
       options->rounds = std::atoi(value.c_str());
     } else if (name == "--isa") {
       options->isa = value;
+    } else if (name == "--clock") {
+      if (value != "cpu") return false;
+      measures_cpu_time = true;
     } else if (name == "--against") {
       options->against = value;
     } else if (name == "--threads") {
@@ -434,7 +473,7 @@ int main(int argc, char** argv) {
     std::fprintf(
         stderr,
         "usage: bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT] "
-        "SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
+        "[--clock cpu] SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
     return 2;
   }
   std::printf(
