@@ -124,8 +124,9 @@ constexpr uint64_t Compute() {
             ParallelForLayout, MemorySizesLayout, MemoryBlocksLayout, MemorySourceLayout,
             RnnArgsLayout, RnnNetworkLayout, CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
             CallLayout<LinearRecurrenceProblem>>(hash);
-  AddValues(hash, RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru,
-            RnnMode::kGruResetBefore, RnnMode::kVanilla);
+  for (const CellFacts& facts : kCellFacts) {
+    AddValues(hash, facts.mode, facts.gates, facts.bias_rows, facts.has_c);
+  }
   AddValues(hash, Activation::kTanh, Activation::kSigmoid, Activation::kHardSigmoid,
             Activation::kHardSigmoidKeras2, Activation::kRelu, Activation::kLinear);
   AddValues(hash, InputMode::kLinear, InputMode::kSkip, InputMode::kAuto);

@@ -154,7 +154,7 @@ RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype, const CallTensor
   if (!has(Arg::kernel)) return p;
   p.weight_layout = kKerasWeights;
   p.int8_weights = has(Arg::kernel_scale);
-  p.bias_rows = !has(Arg::bias) ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
+  p.bias_rows = has(Arg::bias) ? FactsOf(config.mode).bias_rows : 0;
   p.has_peepholes = has(Arg::peepholes);
   p.has_layer_norm = has(Arg::layer_norm);
   p.input_masked = has(Arg::input_mask);
@@ -220,7 +220,7 @@ LinearRecurrenceProblem MakeLinearRecurrenceProblem(RnnMode mode, const RnnDims&
   attrs.mode = mode;
   LinearRecurrenceProblem p;
   p.dtype = dtype;
-  p.num_states = mode == RnnMode::kLstm ? 2 : 1;
+  p.num_states = FactsOf(mode).has_c ? 2 : 1;
   p.transposed = transposed;
   p.has_gates = tensors.in(Arg::h_by_gates) != nullptr ||
                 (p.num_states > 1 && tensors.in(Arg::c_by_gates) != nullptr);

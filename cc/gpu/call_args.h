@@ -89,7 +89,7 @@ inline LayerProblem MakeLayerProblem(const RnnConfig& config, Dtype dtype, const
   LayerProblem p;
   static_cast<RnnConfig&>(p) = config;
   p.dtype = dtype;
-  p.bias_rows = !has(Arg::bias) ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
+  p.bias_rows = has(Arg::bias) ? FactsOf(config.mode).bias_rows : 0;
   p.has_peepholes = has(Arg::peepholes);
   p.has_layer_norm = has(Arg::layer_norm);
   p.input_masked = has(Arg::input_mask);

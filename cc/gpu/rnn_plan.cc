@@ -3,25 +3,16 @@
 #include <limits>
 #include <utility>
 
+#include "cc/core/check.h"
+
 namespace rnn_ops {
 namespace gpu {
 namespace {
 
+// The numbers of the modes are cuDNN's.
 cudnnRNNMode_t ToCudnnMode(RnnMode mode) {
-  switch (mode) {
-    case RnnMode::kRelu:
-      return CUDNN_RNN_RELU;
-    case RnnMode::kTanh:
-      return CUDNN_RNN_TANH;
-    case RnnMode::kLstm:
-      return CUDNN_LSTM;
-    case RnnMode::kGru:
-      return CUDNN_GRU;
-    case RnnMode::kGruResetBefore:
-    case RnnMode::kVanilla:
-      break;  // LayerRNN only, which has no GPU kernel
-  }
-  return CUDNN_LSTM;
+  RNN_DCHECK(FactsOf(mode).in_cudnn);
+  return static_cast<cudnnRNNMode_t>(mode);
 }
 
 // Note [Math types]: DEFAULT_MATH lets cuDNN use TF32 for float32 products, and FMA_MATH forbids

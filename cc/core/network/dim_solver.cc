@@ -48,6 +48,7 @@ DimSolver::Term DimSolver::TermOf(Dim dim) {
     case Dim::kGatesH:
       return {&H, G.value};
     case Dim::kBiasRows:
+      return {nullptr, FactsOf(attrs_.mode).bias_rows};
     case Dim::kTwo:
       return {nullptr, 2};
     case Dim::kThree:
@@ -68,7 +69,7 @@ DimSolver::Terms DimSolver::TermsOf(const TensorSpec& tensor) {
   Terms terms;
   for (const Dim dim : tensor.dims) {
     if (dim == Dim::kNone) break;
-    if (dim == Dim::kBiasRows && attrs_.mode != RnnMode::kGru) continue;
+    if (dim == Dim::kBiasRows && FactsOf(attrs_.mode).bias_rows == 1) continue;
     terms.terms[terms.count++] = TermOf(dim);
   }
   const Dim first = tensor.dims[0];
@@ -97,7 +98,7 @@ Status DimSolver::Merge(const TensorSpec& input, const PartialShape& shape) {
   if (!shape.known_rank || input.given == Given::kIgnored) return Status();
   // WHY: for modes without a cell state, callers of TensorFlow's op pass any tensor here, often a
   // scalar.
-  if (input.given == Given::kLstm && attrs_.mode != RnnMode::kLstm) return Status();
+  if (input.given == Given::kStateC && !FactsOf(attrs_.mode).has_c) return Status();
   const bool optional = input.given == Given::kOptional || input.given == Given::kOptionalLstm;
   if (optional && shape.dims.size() == 1 && shape.dims[0] <= 0) {
     return Status();  // [0], or a vector of unknown size, which may be [0]
@@ -159,7 +160,7 @@ Status DimSolver::MergeTerms(std::string_view tensor, const Terms& terms,
 }
 
 PartialShape DimSolver::Shape(const TensorSpec& output) {
-  const bool scalar = (output.given == Given::kLstm && attrs_.mode != RnnMode::kLstm) ||
+  const bool scalar = (output.given == Given::kStateC && !FactsOf(attrs_.mode).has_c) ||
                       (output.given == Given::kTraining && !attrs_.is_training);
   if (scalar) return PartialShape::Of({});
   if (output.dims[0] == Dim::kParamsSize) return PartialShape::Of({params_size.value});

@@ -9,7 +9,7 @@ namespace {
 constexpr Dim T = Dim::kT, B = Dim::kB, I = Dim::kI, H = Dim::kH, S = Dim::kS, G = Dim::kG;
 constexpr Dim LD = Dim::kLayersDirs, DS = Dim::kDirsS, GH = Dim::kGatesH;
 constexpr Dim kAny = Dim::kAny;
-constexpr Given kAlways = Given::kAlways, kLstm = Given::kLstm, kTraining = Given::kTraining,
+constexpr Given kAlways = Given::kAlways, kStateC = Given::kStateC, kTraining = Given::kTraining,
                 kOptional = Given::kOptional, kOptionalLstm = Given::kOptionalLstm,
                 kIgnored = Given::kIgnored;
 
@@ -42,19 +42,19 @@ constexpr TensorSpec kReserveSpace[] = {{Arg::reserve_space, {kAny}, kTraining}}
 constexpr TensorSpec kCudnnStates[] = {
     {Arg::input, {T, B, I}},
     {Arg::input_h, {LD, B, S}},
-    {Arg::input_c, {LD, B, H}, kLstm},
+    {Arg::input_c, {LD, B, H}, kStateC},
 };
 constexpr TensorSpec kParams[] = {{Arg::params, {Dim::kParamsSize}}};
 constexpr TensorSpec kCudnnLengths[] = {{Arg::sequence_lengths, {B}, kAlways, Element::kInt32}};
 constexpr TensorSpec kCudnnOutputs[] = {
     {Arg::output, {T, B, DS}},
     {Arg::output_h, {LD, B, S}},
-    {Arg::output_c, {LD, B, H}, kLstm},
+    {Arg::output_c, {LD, B, H}, kStateC},
 };
 constexpr TensorSpec kCudnnOutputGradients[] = {
     {Arg::output_backprop, {T, B, DS}},
     {Arg::output_h_backprop, {LD, B, S}},
-    {Arg::output_c_backprop, {LD, B, H}, kLstm},
+    {Arg::output_c_backprop, {LD, B, H}, kStateC},
 };
 constexpr TensorSpec kHostReserved[] = {{Arg::host_reserved, {}, kAlways, Element::kInt8}};
 // TensorFlow's V2 passes the number of cuDNN's algorithm and its math mode to the gradient op.
@@ -101,7 +101,7 @@ constexpr AttrSet PackAttrs() {
 constexpr TensorSpec kLayerStates[] = {
     {Arg::input, {T, B, I}},
     {Arg::input_h, {B, S}},
-    {Arg::input_c, {B, H}, kLstm},
+    {Arg::input_c, {B, H}, kStateC},
 };
 constexpr TensorSpec kLayerWeights[] = {
     {Arg::kernel, {I, GH}},
@@ -122,12 +122,12 @@ constexpr TensorSpec kLayerSeed[] = {{Arg::seed, {Dim::kTwo}, kOptional, Element
 constexpr TensorSpec kLayerOutputs[] = {
     {Arg::output, {T, B, S}},
     {Arg::output_h, {B, S}},
-    {Arg::output_c, {B, H}, kLstm},
+    {Arg::output_c, {B, H}, kStateC},
 };
 constexpr TensorSpec kLayerOutputGradients[] = {
     {Arg::output_backprop, {T, B, S}},
     {Arg::output_h_backprop, {B, S}},
-    {Arg::output_c_backprop, {B, H}, kLstm},
+    {Arg::output_c_backprop, {B, H}, kStateC},
 };
 
 // LayerRNN's weights in int8, each with the scales of its columns.
@@ -169,7 +169,7 @@ constexpr AttrSet QuantizedAttrs(bool of_a_call) {
 
 constexpr TensorSpec kLinearInputs[] = {
     {Arg::input, {T, B, H}},
-    {Arg::cell_input, {T, B, H}, kLstm},
+    {Arg::cell_input, {T, B, H}, kStateC},
     {Arg::recurrent_kernel, {H, GH}},
     {Arg::h_by_gates, {T, B, GH}, kOptional},
     {Arg::c_by_gates, {T, B, GH}, kOptional},
@@ -180,7 +180,7 @@ constexpr TensorSpec kLinearInputs[] = {
 };
 constexpr TensorSpec kLinearOutputs[] = {
     {Arg::output, {T, B, H}},
-    {Arg::cell_output, {T, B, H}, kLstm},
+    {Arg::cell_output, {T, B, H}, kStateC},
 };
 
 // ---- BlockLSTMV2 ----

@@ -25,7 +25,7 @@ enum class Dim : uint8_t {
   kDirsS,       // D*S
   kGatesH,      // G*H
   kInputPlusH,  // I+H
-  kBiasRows,    // 2 with GRU; other modes have no such dimension
+  kBiasRows,    // the rows of the mode's bias, if it has more than one
   kP,           // the number of columns of LayerRNN's projection
   kTwo,         // 2
   kThree,       // 3
@@ -36,9 +36,9 @@ enum class Dim : uint8_t {
 
 enum class Given : uint8_t {
   kAlways,
-  // An input that only LSTM uses; other modes ignore the input, whatever its shape. An output that
-  // is a scalar 0 in other modes.
-  kLstm,
+  // An input that only modes with c use; others ignore the input, whatever its shape. An output
+  // that is a scalar 0 in modes without c.
+  kStateC,
   // An output that is a scalar 0 without training. An input that a training call returned.
   kTraining,
   kOptional,      // [0] if absent

@@ -12,23 +12,29 @@
 namespace rnn_ops {
 namespace {
 
-constexpr RnnMode kRnnModes[] = {RnnMode::kRelu, RnnMode::kTanh,           RnnMode::kLstm,
-                                 RnnMode::kGru,  RnnMode::kGruResetBefore, RnnMode::kVanilla};
 constexpr Activation kActivations[] = {Activation::kTanh,        Activation::kSigmoid,
                                        Activation::kHardSigmoid, Activation::kHardSigmoidKeras2,
                                        Activation::kRelu,        Activation::kLinear};
 constexpr InputMode kInputModes[] = {InputMode::kLinear, InputMode::kSkip, InputMode::kAuto};
 constexpr Direction kDirections[] = {Direction::kUnidirectional, Direction::kBidirectional};
 
-template <typename Enum, size_t kCount>
-Status Parse(const char* attr, std::string_view text, const Enum (&values)[kCount], Enum* result) {
+RnnMode ValueOf(const CellFacts& facts) { return facts.mode; }
+template <typename Enum>
+Enum ValueOf(Enum value) {
+  return value;
+}
+
+// `rows`: the values, or rows that have them.
+template <typename Row, size_t kCount, typename Enum>
+Status Parse(const char* attr, std::string_view text, const Row (&rows)[kCount], Enum* result) {
   std::string names;
   for (size_t k = 0; k < kCount; ++k) {
-    if (text == Name(values[k])) {
-      *result = values[k];
+    const Enum value = ValueOf(rows[k]);
+    if (text == Name(value)) {
+      *result = value;
       return Status();
     }
-    names += StrCat(k == 0 ? "'" : k + 1 < kCount ? ", '" : " or '", Name(values[k]), "'");
+    names += StrCat(k == 0 ? "'" : k + 1 < kCount ? ", '" : " or '", Name(value), "'");
   }
   return InvalidArgument(attr, " must be ", names, ", but it is '", text, "'.");
 }
@@ -53,16 +59,13 @@ Status CheckNumProj(RnnMode mode, int64_t num_proj) {
   return Status();
 }
 
-// The names of the modes kRelu and kTanh state the activation. Vanilla modes have no recurrent
-// activation.
 Status CheckActivations(RnnMode mode, Activation activation, Activation recurrent_activation) {
-  const bool named = mode == RnnMode::kRelu || mode == RnnMode::kTanh;
-  if (named && activation != Activation::kTanh) {
+  if (!FactsOf(mode).chooses_activation && activation != Activation::kTanh) {
     return InvalidArgument("activation must be left at 'tanh' for rnn_mode='", Name(mode),
                            "', whose name states the activation, but it is '", Name(activation),
                            "'.");
   }
-  if ((named || mode == RnnMode::kVanilla) && recurrent_activation != Activation::kSigmoid) {
+  if (!FactsOf(mode).has_recurrent_gates && recurrent_activation != Activation::kSigmoid) {
     return InvalidArgument("recurrent_activation must be left at 'sigmoid' for rnn_mode='",
                            Name(mode), "', which has no such gate, but it is '",
                            Name(recurrent_activation), "'.");
@@ -110,12 +113,12 @@ Status CheckZoneout(const RnnAttrs& attrs) {
       return InvalidArgument(name, " must be in [0, 1], but it is ", rate, ".");
     }
   }
-  if (attrs.zoneout_h > 0 && attrs.mode != RnnMode::kLstm && attrs.mode != RnnMode::kGru) {
+  if (attrs.zoneout_h > 0 && !FactsOf(attrs.mode).has_zoneout) {
     return InvalidArgument("zoneout_h must be 0 for rnn_mode='", Name(attrs.mode),
                            "', because only 'lstm' and 'gru' have it, but it is ", attrs.zoneout_h,
                            ".");
   }
-  if (attrs.zoneout_c > 0 && attrs.mode != RnnMode::kLstm) {
+  if (attrs.zoneout_c > 0 && !(FactsOf(attrs.mode).has_zoneout && FactsOf(attrs.mode).has_c)) {
     return InvalidArgument("zoneout_c must be 0 for rnn_mode='", Name(attrs.mode),
                            "', because only 'lstm' has a cell state, but it is ", attrs.zoneout_c,
                            ".");
@@ -152,23 +155,7 @@ CheckedSize BytesBound(const RnnConfig& c) {
 
 }  // namespace
 
-const char* Name(RnnMode mode) {
-  switch (mode) {
-    case RnnMode::kRelu:
-      return "rnn_relu";
-    case RnnMode::kTanh:
-      return "rnn_tanh";
-    case RnnMode::kLstm:
-      return "lstm";
-    case RnnMode::kGru:
-      return "gru";
-    case RnnMode::kGruResetBefore:
-      return "gru_reset_before";
-    case RnnMode::kVanilla:
-      return "rnn";
-  }
-  return "unknown";
-}
+const char* Name(RnnMode mode) { return FactsOf(mode).name; }
 
 const char* Name(Activation activation) {
   switch (activation) {
@@ -211,7 +198,7 @@ const char* Name(Direction direction) {
 }
 
 Status ParseRnnMode(std::string_view text, RnnMode* mode) {
-  return Parse("rnn_mode", text, kRnnModes, mode);
+  return Parse("rnn_mode", text, kCellFacts, mode);
 }
 
 Status ParseActivation(const char* attr, std::string_view text, Activation* activation) {
@@ -234,21 +221,6 @@ Status RnnAttrs::Validate() const {
   RNN_OPS_RETURN_IF_ERROR(CheckZoneout(*this));
   RNN_OPS_RETURN_IF_ERROR(CheckEpsilon(layer_norm_epsilon));
   return CheckNumProj(mode, num_proj);
-}
-
-int64_t RnnAttrs::num_gates() const {
-  switch (mode) {
-    case RnnMode::kLstm:
-      return 4;
-    case RnnMode::kGru:
-    case RnnMode::kGruResetBefore:
-      return 3;
-    case RnnMode::kRelu:
-    case RnnMode::kTanh:
-    case RnnMode::kVanilla:
-      return 1;
-  }
-  return 0;
 }
 
 Status RnnConfig::Validate() const {

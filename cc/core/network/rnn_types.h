@@ -19,6 +19,41 @@ enum class RnnMode : int32_t {
   kVanilla = 5,  // one gate with any activation
 };
 
+// The facts of a mode that all its cells share, for shapes, the checks of attributes and kernels.
+// tests/ops/test_cell_facts.py compares Python with them.
+struct CellFacts {
+  RnnMode mode;
+  const char* name;          // the value of the attribute rnn_mode
+  int32_t gates;             // G
+  int32_t bias_rows;         // the rows of LayerRNN's bias
+  bool has_c;                // a second state
+  bool chooses_activation;   // the attribute `activation` says it; otherwise the mode's name
+  bool has_recurrent_gates;  // gates with the function `recurrent_activation`
+  bool has_zoneout;
+  bool in_cudnn;
+};
+
+// In the order of the enumerators.
+constexpr CellFacts kCellFacts[] = {
+    {RnnMode::kRelu, "rnn_relu", 1, 1, false, false, false, false, true},
+    {RnnMode::kTanh, "rnn_tanh", 1, 1, false, false, false, false, true},
+    {RnnMode::kLstm, "lstm", 4, 1, true, true, true, true, true},
+    {RnnMode::kGru, "gru", 3, 2, false, true, true, true, true},
+    {RnnMode::kGruResetBefore, "gru_reset_before", 3, 1, false, true, true, false, false},
+    {RnnMode::kVanilla, "rnn", 1, 1, false, true, false, false, false},
+};
+
+constexpr const CellFacts& FactsOf(RnnMode mode) { return kCellFacts[static_cast<int32_t>(mode)]; }
+
+constexpr bool AreInOrder() {
+  int32_t number = 0;
+  for (const CellFacts& facts : kCellFacts) {
+    if (facts.mode != static_cast<RnnMode>(number++)) return false;
+  }
+  return true;
+}
+static_assert(AreInOrder(), "FactsOf() finds a mode by its number");
+
 enum class Activation : int32_t {
   kTanh = 0,
   kSigmoid = 1,
@@ -61,7 +96,7 @@ struct RnnAttrs {
   bool time_major = true;
 
   int64_t num_dirs() const { return static_cast<int64_t>(direction); }  // D
-  int64_t num_gates() const;                                            // G: 4, 3 or 1
+  int64_t num_gates() const { return FactsOf(mode).gates; }             // G
   bool has_zoneout() const { return zoneout_h > 0.0f || zoneout_c > 0.0f; }
 
   // Checks that need no sizes: dropout in [0, 1]; num_proj >= 0 and only with LSTM; clips >= 0 and

@@ -145,8 +145,8 @@ bool IsAbsent(const PartialShape& shape) {
 
 bool IsUsed(const TensorSpec& input, const RnnAttrs& attrs, const PartialShape& shape) {
   switch (input.given) {
-    case Given::kLstm:
-      return attrs.mode == RnnMode::kLstm;
+    case Given::kStateC:
+      return FactsOf(attrs.mode).has_c;
     case Given::kOptional:
     case Given::kOptionalLstm:
       return !IsAbsent(shape);
@@ -160,7 +160,7 @@ bool IsUsed(const TensorSpec& input, const RnnAttrs& attrs, const PartialShape& 
 }
 
 bool IsZero(const TensorSpec& output, const RnnAttrs& attrs) {
-  return (output.given == Given::kLstm && attrs.mode != RnnMode::kLstm) ||
+  return (output.given == Given::kStateC && !FactsOf(attrs.mode).has_c) ||
          (output.given == Given::kTraining && !attrs.is_training) ||
          output.element == Element::kInt8;  // host_reserved
 }

@@ -78,7 +78,15 @@ struct StepRows {
   int64_t units;           // H
   int64_t first_block;     // the unit block of panel 0
   const T* split_bias;     // [u][V], padded: the recurrent bias of CellFormat::split_bias
-  BFloat16Bits** rounded;  // [n] out: `out` rounded, if the next product is on pairs
+  BFloat16Bits** rounded;  // [n] out: `out` rounded, if the next product is on pairs; else null
+
+  // Sets a vector of `out`, and of `rounded`.
+  EIGEN_ALWAYS_INLINE void StoreOut(int64_t i, int64_t unit, const Packet<T>& value) const {
+    StoreFirst(out[i] + unit, value, units - unit);
+    if constexpr (kHasPairs<T>) {
+      if (rounded != nullptr) StoreFirst(rounded[i] + unit, value, units - unit);
+    }
+  }
 };
 
 // Inputs and outputs of AfterSecond.
@@ -149,14 +157,6 @@ struct SumsInGates {
   EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t panel, Packet<T>* acc) const {
     const T* sums = Sums(i, panel);
     for (int v = 0; v < NV; ++v) acc[v] = Load(sums + v * kLanes<T>);
-  }
-  // Rounds the results of row i for the next product on pairs.
-  EIGEN_ALWAYS_INLINE void Round(int64_t i, int64_t panel) const {
-    if constexpr (kHasPairs<T>) {
-      const int64_t begin = (rows.first_block + panel * kBlocks) * kLanes<T>;
-      const int64_t end = std::min(rows.units, begin + kBlocks * kLanes<T>);
-      RoundRow(rows.out[i], begin, end, rows.rounded[i]);
-    }
   }
 };
 

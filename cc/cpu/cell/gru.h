@@ -63,7 +63,7 @@ struct Gru {
       Store(g + kReset * V, reset);
       Store(g + kUpdate * V, update);
       Store(g + kRecurrent * V, acc[2]);
-      StoreFirst(rows.out[i] + u * V, Between<T>(update, h_prev, candidate), n);
+      rows.StoreOut(i, u * V, Between<T>(update, h_prev, candidate));
     }
   };
 

@@ -76,7 +76,7 @@ struct Lstm {
       const Packet<T> c = pmadd(forget, Load(rows.c_prev[i] + u * V), pmul(in, candidate));
       LstmGates<T>{in, forget, candidate, out}.StoreTo(rows.gates[i] + u * 4 * V);
       Store(rows.c[i] + u * V, c);
-      StoreFirst(rows.out[i] + u * V, pmul(out, gates.State(c)), rows.units - u * V);
+      rows.StoreOut(i, u * V, pmul(out, gates.State(c)));
     }
   };
 

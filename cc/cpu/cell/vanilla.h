@@ -46,7 +46,7 @@ struct Vanilla {
       const int64_t first = (this->rows.first_block + panel * NV) * kLanes<T>;
       for (int v = 0; v < NV; ++v) {
         const int64_t unit = first + v * kLanes<T>;
-        StoreFirst(this->rows.out[i] + unit, function.Apply(acc[v]), this->rows.units - unit);
+        this->rows.StoreOut(i, unit, function.Apply(acc[v]));
       }
     }
   };

@@ -204,14 +204,8 @@ EIGEN_ALWAYS_INLINE __m256i LoadBits(const BFloat16Bits* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
-// Rounds elements [begin, end) of a row. `begin` is a multiple of V.
-inline void RoundRow(const float* row, int64_t begin, int64_t end, BFloat16Bits* out) {
-  for (int64_t k = begin; k < end; k += kLanes<float>) {
-    StoreFirst(out + k, LoadFirst(row + k, end - k), end - k);
-  }
-}
-
-// The same for a row of operands. The elements from `end` to a multiple of V become zeros.
+// Rounds elements [begin, end) of a row to operands. `begin` is a multiple of V. The elements from
+// `end` to a multiple of V become zeros.
 inline void RoundRow(const float* row, int64_t begin, int64_t end, Pair* out) {
   RNN_DCHECK(begin % kLanes<float> == 0);
   auto* bits = reinterpret_cast<BFloat16Bits*>(out);

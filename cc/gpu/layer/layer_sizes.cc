@@ -10,18 +10,6 @@ constexpr int64_t kAlignment = 256;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-int64_t GatesOf(RnnMode mode) {
-  switch (mode) {
-    case RnnMode::kLstm:
-      return 4;
-    case RnnMode::kGru:
-    case RnnMode::kGruResetBefore:
-      return 3;
-    default:
-      return 1;
-  }
-}
-
 CellKernels KernelsOf(const LayerProblem& p) {
   switch (p.mode) {
     case RnnMode::kLstm:
@@ -101,12 +89,12 @@ LayerSizes::LayerSizes(const LayerProblem& p)
       I(p.input_size),
       H(p.num_units),
       S(p.hidden_size()),
-      G(GatesOf(p.mode)),
+      G(p.num_gates()),
       saved(SavedOf(p)),
       cell(KernelsOf(p)),
-      has_c(p.mode == RnnMode::kLstm),
+      has_c(FactsOf(p.mode).has_c),
       carries_h(G == 3 || p.has_zoneout()),
-      splits_gradients(p.mode == RnnMode::kGru || p.has_layer_norm),
+      splits_gradients(FactsOf(p.mode).bias_rows == 2 || p.has_layer_norm),
       by_row(p.has_layer_norm),
       reset_before(p.mode == RnnMode::kGruResetBefore) {}
 

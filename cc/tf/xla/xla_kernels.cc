@@ -23,6 +23,7 @@
 
 #include "cc/core/network/op_spec.h"
 #include "cc/core/network/param_layout.h"
+#include "cc/core/network/rnn_config.h"
 #include "cc/core/network/shapes.h"
 #include "cc/ffi/gpu_handlers.h"
 #include "cc/ffi/handlers.h"
@@ -240,9 +241,9 @@ absl::Status CheckMaker(const NodeDef& node, const std::vector<Operand>& operand
 
 class Padding {
  public:
-  Padding(const OpSpec& op, bool is_lstm, bool time_major)
+  Padding(const OpSpec& op, bool has_c, bool time_major)
       : op_(op),
-        is_lstm_(is_lstm),
+        has_c_(has_c),
         time_major_(time_major),
         sequence_(op.Input(IsBlockLstm(op) ? Arg::x : Arg::input)),
         time_dim_(time_major ? 0 : 1) {}
@@ -342,7 +343,7 @@ class Padding {
   // Whether the mode does not read the input, whatever its shape.
   bool IsIgnored(int k) const {
     const Given given = op_.inputs[k].given;
-    return given == Given::kIgnored || (given == Given::kLstm && !is_lstm_);
+    return given == Given::kIgnored || (given == Given::kStateC && !has_c_);
   }
 
   // Finds the letter of the dynamic dimension d of input k. WHY the dimension of `sequence` must be
@@ -387,7 +388,7 @@ class Padding {
   }
 
   const OpSpec& op_;
-  const bool is_lstm_, time_major_;
+  const bool has_c_, time_major_;
   const int sequence_;
   const int time_dim_;
   bool has_time_ = false, has_batch_ = false;
@@ -433,13 +434,15 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   const OpSpec& op = SpecOf(node.op());
   const bool block_lstm = IsBlockLstm(op), is_gradient = op.gradients.count > 0;
   const bool linear = &op == &kLinearRecurrence;
-  std::string mode = "lstm";
-  tensorflow::TryGetNodeAttr(node, "rnn_mode", &mode);
+  std::string name = "lstm";
+  RnnMode mode = RnnMode::kLstm;
+  tensorflow::TryGetNodeAttr(node, "rnn_mode", &name);
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(name, &mode)));
   bool time_major = true;
   if (op.attrs.time_major && !block_lstm) {
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
   }
-  Padding padding(op, mode == "lstm", time_major);
+  Padding padding(op, FactsOf(mode).has_c, time_major);
   RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(&operands));
 
   Inferred inferred;

@@ -94,7 +94,7 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
             s_.units,
             /*first_block=*/0,
             dir_.weights.packed.split_bias,
-            p_.rounded};
+            rounds() || rounds_y() ? p_.rounded : nullptr};
   }
 
  protected:
