@@ -155,7 +155,13 @@ CheckedSize BytesBound(const RnnConfig& c) {
 
 }  // namespace
 
-const char* Name(RnnMode mode) { return FactsOf(mode).name; }
+// A header of packed weights may have any number for its mode.
+const char* Name(RnnMode mode) {
+  for (const CellFacts& facts : kCellFacts) {
+    if (facts.mode == mode) return facts.name;
+  }
+  return "unknown";
+}
 
 const char* Name(Activation activation) {
   switch (activation) {
