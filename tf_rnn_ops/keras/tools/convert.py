@@ -5,12 +5,11 @@ from typing import TypeVar
 
 import keras
 
-from tf_rnn_ops.keras.layers import quantization
+from tf_rnn_ops.keras.layers import paths, quantization
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
 from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.keras.tools import chains, copying
 from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
-from tf_rnn_ops.keras.tools.explain import kept_by_keras
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
 _PAIRS = (
@@ -90,7 +89,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         ['stack_0', 'stack_1']
     """
     copy = convert_silently(model, to, quantize)
-    names = kept_by_keras(copy) if to != "keras" else []
+    names = paths.kept_by_keras(copy) if to != "keras" else []
     if names:
         several = len(names) > 1
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

@@ -4,23 +4,10 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
-from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras._internals.layers import inner_layers
-from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
-from tf_rnn_ops.keras.layers.own_layer import OwnLayer
-from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.path import cells, eligibility, environment, switch
+from tf_rnn_ops.keras.layers import paths
+from tf_rnn_ops.keras.path import cells, eligibility, environment
 from tf_rnn_ops.keras.path.fused import can_keep_packed
 from tf_rnn_ops.keras.tools.shown import Shown
-from tf_rnn_ops.native import loader
-
-_OURS = (LSTM, GRU, SimpleRNN, RNN, OwnLayer)
-_STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
-
-FUSED = "fused"  # all steps in one op of this package
-KERAS = "keras"  # Keras's implementation
-KERAS_IN_TRAINING = "fused, keras in training"
-NOTHING = "none"  # a stack without the ops
 
 
 class Explanation(NamedTuple):
@@ -72,7 +59,7 @@ class Explanations(Shown, list):
 
     def summary(self) -> str:
         """The number of recurrent layers, and the number of layers that run as one op."""
-        fused = sum(row.path in (FUSED, KERAS_IN_TRAINING) for row in self)
+        fused = sum(row.path in (paths.FUSED, paths.KERAS_IN_TRAINING) for row in self)
         return f"recurrent layers: {len(self)}, fused: {fused}"
 
     def tables(self) -> list:
@@ -110,10 +97,11 @@ def explain(
         raise TypeError(
             f"model must be a Keras model or layer, but it is a {type(model).__name__}."
         )
-    compiled = _is_compiled(model)
-    layers = _recurrent_layers(model)
+    compiled = paths.is_compiled(model)
+    layers = paths.recurrent_layers(model)
     rows = [
-        Explanation(name, type(layer).__name__, *_path(layer, compiled)) for name, layer in layers
+        Explanation(name, type(layer).__name__, *paths.path_of(layer, compiled))
+        for name, layer in layers
     ]
     found = Explanations(rows, _notes(layers, rows, compiled), printed=print_fn is not None)
     if print_fn is not None:
@@ -121,42 +109,13 @@ def explain(
     return found
 
 
-def kept_by_keras(model: keras.layers.Layer) -> list[str]:
-    """The names of the recurrent layers that run Keras's implementation although nobody asked for it.
-
-    Args:
-        model: A model on the layers of this package. A layer of one time step is left out: it runs Keras's
-            implementation because it is faster, and so are all layers if the ops are not loaded, of which
-            the import has warned.
-    """
-    if loader.unavailable() is not None:
-        return []
-    found = []
-    for name, layer in _recurrent_layers(model):
-        if _is_stack(layer) or eligibility.wish_for_keras(layer):
-            continue
-        if _path(layer, _is_compiled(model))[0] == KERAS and not _one_step_reason(layer):
-            found.append(name)
-    return found
-
-
-def _is_compiled(model):
-    """Whether XLA compiles a model."""
-    return bool(getattr(model, "compiled", False) and getattr(model, "jit_compile", False))
-
-
-def _one_step_reason(layer):
-    """The reason of a layer that was built for one time step; None for other layers."""
-    shape = (layer.get_build_config() or {}).get("input_shape") or ()
-    is_ours = isinstance(layer, (*_OURS, *_STOCK)) or type(layer) is keras.layers.RNN
-    if len(shape) != 3 or not is_ours or eligibility.keras_reason(layer):
-        return None
-    return eligibility.single_step_reason(layer, shape[1])
-
-
 def _notes(layers, rows, compiled):
     """The notes on layers that run as one op."""
-    fused = [layer for layer, row in zip(layers, rows) if row.path in (FUSED, KERAS_IN_TRAINING)]
+    fused = [
+        layer
+        for layer, row in zip(layers, rows)
+        if row.path in (paths.FUSED, paths.KERAS_IN_TRAINING)
+    ]
     notes = []
     cast = [name for name, layer in fused if not all(map(can_keep_packed, _weight_holders(layer)))]
     if cast:
@@ -182,7 +141,8 @@ def _gpu_notes(layers, rows, compiled):
         ran = [
             name
             for (name, layer), row in zip(layers, rows)
-            if row.path in (FUSED, KERAS_IN_TRAINING) and _uses_layer_rnn(layer, compiled)
+            if row.path in (paths.FUSED, paths.KERAS_IN_TRAINING)
+            and _uses_layer_rnn(layer, compiled)
         ]
         names = ", ".join(ran)
         return [f"LayerRNN runs {names} on the GPU, which is not tested yet."] if ran else []
@@ -196,7 +156,7 @@ def _gpu_notes(layers, rows, compiled):
 
 def _uses_layer_rnn(layer, compiled):
     """Whether LayerRNN runs some calls of a layer in a graph, which XLA compiles or not."""
-    if _is_stack(layer):
+    if paths.is_stack(layer):
         return False
     shape = (layer.get_build_config() or {}).get("input_shape") or (None, None)
     every_call = compiled or shape[1] == 1
@@ -214,8 +174,8 @@ def _uses_layer_rnn(layer, compiled):
 def _may_have_a_kernel(layer, row):
     """Whether it runs Keras's implementation for want of a kernel, as far as its arguments tell."""
     return (
-        row.path in (KERAS, KERAS_IN_TRAINING)
-        and isinstance(layer, _OURS)
+        row.path in (paths.KERAS, paths.KERAS_IN_TRAINING)
+        and isinstance(layer, paths.OURS)
         and eligibility.has_op_cells(layer)
         and not layer.unroll
         and getattr(layer, "use_cudnn", "auto") is not False
@@ -224,49 +184,4 @@ def _may_have_a_kernel(layer, row):
 
 def _weight_holders(layer):
     """The objects that hold the weights of a layer: its cells, or a stack itself."""
-    return [layer] if _is_stack(layer) else eligibility.cells_of(layer)
-
-
-def _recurrent_layers(model):
-    """Lists (name, layer) of the recurrent layers, in the order of the model."""
-    found, seen = [], set()
-
-    def visit(layer, name):
-        if id(layer) in seen:
-            return
-        seen.add(id(layer))
-        if isinstance(layer, keras.layers.RNN) or _is_stack(layer):
-            found.append((name or layer.name, layer))
-            return
-        for inner in inner_layers(layer):
-            visit(inner, f"{name}/{inner.name}" if name else inner.name)
-
-    visit(model, "")
-    return found
-
-
-def _is_stack(layer):
-    """Whether it is one of the Cudnn* layers, for which Keras has no implementation."""
-    return isinstance(layer, CudnnStack)
-
-
-def _path(layer, compiled):
-    """Returns the path and the reason."""
-    if _is_stack(layer):
-        reason = loader.unavailable()
-        return (FUSED, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
-    # WHY type(): isinstance(layer, RNN) is true for every recurrent layer of Keras.
-    if not isinstance(layer, (*_OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
-        return KERAS, f"there is no op for a layer of class {type(layer).__name__}"
-    reason = overridden.no_inner_loop() or eligibility.keras_reason(layer)
-    if reason is not None:
-        return KERAS, reason
-    if not isinstance(layer, _OURS) and not switch.active():
-        return KERAS, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
-    reason = _one_step_reason(layer)
-    if reason is not None:
-        return KERAS, reason
-    if compiled and eligibility.layer_xla_reason(layer) is not None:
-        return KERAS, eligibility.layer_xla_reason(layer)
-    reason = eligibility.training_reason(layer)
-    return (FUSED, "") if reason is None else (KERAS_IN_TRAINING, reason)
+    return [layer] if paths.is_stack(layer) else eligibility.cells_of(layer)

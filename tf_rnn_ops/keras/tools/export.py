@@ -15,12 +15,13 @@ import keras
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
+from tf_rnn_ops.keras.layers import paths
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.tools import int8_error, known_faults, signatures, verification
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert_silently
 from tf_rnn_ops.keras.tools.errors import one_line
-from tf_rnn_ops.keras.tools.explain import KERAS, explain
+from tf_rnn_ops.keras.tools.explain import explain
 from tf_rnn_ops.keras.tools.outputs import Outputs
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
@@ -282,7 +283,7 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
                 "specs of its arguments as input_signature."
             ) from error
         rows = explain(ours, print_fn=None)
-    looping = [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == KERAS]
+    looping = [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == paths.KERAS]
     return looping, stream, names
 
 
