@@ -266,11 +266,11 @@ PYTHON_TESTS = {
     "tf_rnn_ops/params/_keras": ["tests/params/test_convert_objects.py", "tests/params"],
     "tf_rnn_ops/params/lstm_cell": ["tests/keras/test_projected.py"],
     "tf_rnn_ops/params/": ["tests/params"],
-    "tf_rnn_ops/keras/tools/convert": ["tests/keras/test_keras_convert.py"],
-    "tf_rnn_ops/keras/tools/stack_to_keras": ["tests/keras/test_convert_stacks.py"],
-    "tf_rnn_ops/keras/tools/keras_to_stack": ["tests/keras/test_convert_to_stack.py"],
-    "tf_rnn_ops/keras/tools/chains": ["tests/keras/test_convert_to_stack.py"],
-    "tf_rnn_ops/keras/tools/": [
+    "tf_rnn_ops/keras/_convert/convert": ["tests/keras/test_keras_convert.py"],
+    "tf_rnn_ops/keras/_convert/stack_to_keras": ["tests/keras/test_convert_stacks.py"],
+    "tf_rnn_ops/keras/_convert/keras_to_stack": ["tests/keras/test_convert_to_stack.py"],
+    "tf_rnn_ops/keras/_convert/chains": ["tests/keras/test_convert_to_stack.py"],
+    "tf_rnn_ops/keras/_convert/": [
         "tests/keras/test_keras_convert.py", "tests/keras/test_convert_state.py",
         "tests/keras/test_convert_optimizer.py", "tests/keras/test_convert_stacks.py",
     ],
@@ -281,7 +281,7 @@ _COPYING = (
     "stack_to_keras",
 )  # fmt: skip
 PYTHON_FILES = _files(
-    "tf_rnn_ops/params/*.py", *(f"tf_rnn_ops/keras/tools/{name}.py" for name in _COPYING)
+    "tf_rnn_ops/params/*.py", *(f"tf_rnn_ops/keras/_convert/{name}.py" for name in _COPYING)
 )
 
 

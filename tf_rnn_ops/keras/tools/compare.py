@@ -10,16 +10,17 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops._difference import largest_difference
-from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.keras.tools import carry, one_batch, pairs
-from tf_rnn_ops.keras.tools.convert import (
+from tf_rnn_ops.keras._convert import carry, pairs
+from tf_rnn_ops.keras._convert.convert import (
     check_counterparts,
     convert_silently,
     converted,
     recurrent_layers,
 )
-from tf_rnn_ops.keras.tools.counterparts import STACKS
+from tf_rnn_ops.keras._convert.counterparts import STACKS
+from tf_rnn_ops.keras.layers import quantization
+from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.keras.tools import one_batch
 from tf_rnn_ops.keras.tools.explain import Explanations, explain
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.timing import Timing, progress, take_turns

@@ -15,11 +15,11 @@ import keras
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
+from tf_rnn_ops.keras._convert.accelerate import Acceleration
+from tf_rnn_ops.keras._convert.convert import convert_silently
 from tf_rnn_ops.keras.layers import paths
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.tools import int8_error, known_faults, signatures, verification
-from tf_rnn_ops.keras.tools.accelerate import Acceleration
-from tf_rnn_ops.keras.tools.convert import convert_silently
 from tf_rnn_ops.keras.tools.errors import one_line
 from tf_rnn_ops.keras.tools.explain import explain
 from tf_rnn_ops.keras.tools.outputs import Outputs

@@ -6,7 +6,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.keras.tools import layer_calls, signatures, streamable, time_axes
+from tf_rnn_ops.keras._convert import layer_calls
+from tf_rnn_ops.keras.tools import signatures, streamable, time_axes
 from tf_rnn_ops.keras.tools.outputs import named
 
 # The suffix of the output that has the next value of an input that is a state.

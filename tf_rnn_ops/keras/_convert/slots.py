@@ -1,8 +1,8 @@
 """Copies the variables of an optimizer to its copy."""
 
+from tf_rnn_ops.keras._convert.advice import ACCELERATE
+from tf_rnn_ops.keras._convert.pairs import variable_class
 from tf_rnn_ops.keras._internals.optimizers import moving_averages, trained_variables
-from tf_rnn_ops.keras.tools.advice import ACCELERATE
-from tf_rnn_ops.keras.tools.pairs import variable_class
 
 
 def carry(optimizer, new_optimizer, twins, groups):

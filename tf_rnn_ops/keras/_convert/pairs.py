@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import keras
 
+from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._internals.layers import held
-from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
 
 class Pairs(NamedTuple):

@@ -6,18 +6,18 @@ import inspect
 import keras
 import tensorflow as tf
 
+from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
+from tf_rnn_ops.keras._convert.advice import ACCELERATE
+from tf_rnn_ops.keras._convert.counterparts import STACKS, reason_against
+from tf_rnn_ops.keras._convert.graph import maskable
+from tf_rnn_ops.keras._convert.keras_to_stack import Chain
+from tf_rnn_ops.keras._convert.stack_to_keras import KerasStack
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.keras.tools import carry, layer_calls, pairs, recompile
-from tf_rnn_ops.keras.tools.advice import ACCELERATE
-from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
-from tf_rnn_ops.keras.tools.graph import maskable
-from tf_rnn_ops.keras.tools.keras_to_stack import Chain
-from tf_rnn_ops.keras.tools.stack_to_keras import KerasStack
 from tf_rnn_ops.params.keras_internals import call_of, flatten_layers
 
 

@@ -2,10 +2,10 @@
 
 import keras
 
+from tf_rnn_ops.keras._convert import slots
+from tf_rnn_ops.keras._convert.carry import through_config
 from tf_rnn_ops.keras._internals.models import compile_arguments
 from tf_rnn_ops.keras._internals.optimizers import exclusion_of
-from tf_rnn_ops.keras.tools import slots
-from tf_rnn_ops.keras.tools.carry import through_config
 
 
 def recompile(model, copy, variables, groups):

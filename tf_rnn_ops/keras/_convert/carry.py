@@ -6,9 +6,9 @@ import textwrap
 import keras
 import numpy as np
 
+from tf_rnn_ops.keras._convert import held_layers, jit_flag
+from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.tools import held_layers, jit_flag
-from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
 # Attributes of recurrent layers and cells that Keras's configs lack.
 _NOT_IN_CONFIG = ("use_cudnn", "implementation", "dropout_mask_count")

@@ -5,11 +5,11 @@ from typing import TypeVar
 
 import keras
 
+from tf_rnn_ops.keras._convert import chains, copying
+from tf_rnn_ops.keras._convert.counterparts import STACKS, reason_against
 from tf_rnn_ops.keras.layers import paths, quantization
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
 from tf_rnn_ops.keras.path import eligibility, environment
-from tf_rnn_ops.keras.tools import chains, copying
-from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
 _PAIRS = (
