@@ -12,8 +12,8 @@ import tf_rnn_ops.keras
 from tf_rnn_ops import compare as command
 from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.keras import Timing, compare
-from tf_rnn_ops.keras.tools import compare as tool
-from tf_rnn_ops.keras.tools import one_batch, timing
+from tf_rnn_ops.keras._report import compare as tool
+from tf_rnn_ops.keras._report import one_batch, timing
 
 
 @pytest.fixture

@@ -143,11 +143,9 @@ PY_RULES = {
         {"keras/_internals", "keras/layers", "keras/path", "params"},
         {"keras", "numpy", "tensorflow"},
     ),
-    "keras/tools": (
+    "keras/_report": (
         {
             "_difference",
-            "_whole",
-            "export",
             "keras/_convert",
             "keras/_internals",
             "keras/layers",
@@ -156,6 +154,21 @@ PY_RULES = {
             "params",
         },
         {"keras", "matplotlib", "numpy", "tensorflow"},
+    ),
+    "keras/tools": (
+        {
+            "_difference",
+            "_whole",
+            "export",
+            "keras/_convert",
+            "keras/_internals",
+            "keras/_report",
+            "keras/layers",
+            "keras/path",
+            "native",
+            "params",
+        },
+        {"keras", "numpy", "tensorflow"},
     ),
     "compare": ({"keras"}, {"keras", "matplotlib", "numpy"}),
     "contrib": (

@@ -18,12 +18,12 @@ from tf_rnn_ops.keras._convert.convert import (
     recurrent_layers,
 )
 from tf_rnn_ops.keras._convert.counterparts import STACKS
+from tf_rnn_ops.keras._report import one_batch
+from tf_rnn_ops.keras._report.explain import Explanations, explain
+from tf_rnn_ops.keras._report.shown import Shown
+from tf_rnn_ops.keras._report.timing import Timing, progress, take_turns
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.keras.tools import one_batch
-from tf_rnn_ops.keras.tools.explain import Explanations, explain
-from tf_rnn_ops.keras.tools.shown import Shown
-from tf_rnn_ops.keras.tools.timing import Timing, progress, take_turns
 from tf_rnn_ops.native import machine
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
@@ -201,7 +201,7 @@ def _on_keras(model):
 def _drawing():
     """The function that draws the picture. Raises an error before the timing if it cannot draw."""
     try:
-        from tf_rnn_ops.keras.tools import compare_plot
+        from tf_rnn_ops.keras._report import compare_plot
     except ImportError as error:
         raise ImportError(f"plot needs matplotlib: pip install matplotlib ({error}).") from error
     return compare_plot.draw

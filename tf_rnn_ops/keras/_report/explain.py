@@ -4,10 +4,10 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
+from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras.layers import paths
 from tf_rnn_ops.keras.path import cells, eligibility, environment
 from tf_rnn_ops.keras.path.fused import can_keep_packed
-from tf_rnn_ops.keras.tools.shown import Shown
 
 
 class Explanation(NamedTuple):
