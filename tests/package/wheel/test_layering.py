@@ -147,7 +147,6 @@ PY_RULES = {
         {
             "_difference",
             "keras/_convert",
-            "keras/_internals",
             "keras/layers",
             "keras/path",
             "native",
@@ -155,7 +154,7 @@ PY_RULES = {
         },
         {"keras", "matplotlib", "numpy", "tensorflow"},
     ),
-    "keras/tools": (
+    "keras/_export": (
         {
             "_difference",
             "_whole",
@@ -165,7 +164,6 @@ PY_RULES = {
             "keras/_report",
             "keras/layers",
             "keras/path",
-            "native",
             "params",
         },
         {"keras", "numpy", "tensorflow"},

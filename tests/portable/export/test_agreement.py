@@ -6,7 +6,7 @@ import pytest
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.keras.tools import agreement, int8_error
+from tf_rnn_ops.keras._export import agreement, int8_error
 
 LIMITS = agreement.Limits(1e-4, 5e-7)
 

@@ -15,8 +15,8 @@ import tensorflow as tf
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import Node, formats, saved_model
-from tf_rnn_ops.keras.tools import export as tool
-from tf_rnn_ops.keras.tools import made_up, signatures
+from tf_rnn_ops.keras._export import export as tool
+from tf_rnn_ops.keras._export import made_up, signatures
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.keras.tools import signatures
+from tf_rnn_ops.keras._export import signatures
 
 TIME, SIZE = 5, 3
 

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops.keras._convert import layer_calls
-from tf_rnn_ops.keras.tools import signatures, streamable, time_axes
-from tf_rnn_ops.keras.tools.outputs import named
+from tf_rnn_ops.keras._export import signatures, streamable, time_axes
+from tf_rnn_ops.keras._export.outputs import named
 
 # The suffix of the output that has the next value of an input that is a state.
 NEXT = "_next"

@@ -17,14 +17,14 @@ from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.keras._convert.accelerate import Acceleration
 from tf_rnn_ops.keras._convert.convert import convert_silently
+from tf_rnn_ops.keras._export import int8_error, known_faults, signatures, verification
+from tf_rnn_ops.keras._export.errors import one_line
+from tf_rnn_ops.keras._export.outputs import Outputs
+from tf_rnn_ops.keras._export.streaming import Stream
 from tf_rnn_ops.keras._report.explain import explain
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras.layers import paths
 from tf_rnn_ops.keras.path import environment
-from tf_rnn_ops.keras.tools import int8_error, known_faults, signatures, verification
-from tf_rnn_ops.keras.tools.errors import one_line
-from tf_rnn_ops.keras.tools.outputs import Outputs
-from tf_rnn_ops.keras.tools.streaming import Stream
 
 # WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
 _FORMATS_OF_FLOATS = ("litert",)

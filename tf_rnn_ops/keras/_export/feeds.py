@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.keras.tools import made_up, signatures
-from tf_rnn_ops.keras.tools.streaming import NEXT
+from tf_rnn_ops.keras._export import made_up, signatures
+from tf_rnn_ops.keras._export.streaming import NEXT
 
 # The number of calls of a file for streaming.
 _CALLS = 4

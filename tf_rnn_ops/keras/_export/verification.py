@@ -6,12 +6,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops.keras._export import agreement, feeds, time_axes
+from tf_rnn_ops.keras._export.agreement import Limits
+from tf_rnn_ops.keras._export.errors import one_line
+from tf_rnn_ops.keras._export.int8_error import Int8Error, is_quantized
+from tf_rnn_ops.keras._export.streaming import Stream
 from tf_rnn_ops.keras._report.timing import take_turns
-from tf_rnn_ops.keras.tools import agreement, feeds, time_axes
-from tf_rnn_ops.keras.tools.agreement import Limits
-from tf_rnn_ops.keras.tools.errors import one_line
-from tf_rnn_ops.keras.tools.int8_error import Int8Error, is_quantized
-from tf_rnn_ops.keras.tools.streaming import Stream
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
 # By the narrowest type of a model.

@@ -12,8 +12,8 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops.keras._convert import layer_calls, pairs
+from tf_rnn_ops.keras._export.errors import one_line
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.tools.errors import one_line
 
 # The numbers of calls whose steps replace an open number of steps. WHY not 1: a sequence of one step would fit any
 # other one. The larger numbers are for layers with windows, and 1 is for models of one length.
