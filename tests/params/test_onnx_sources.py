@@ -9,7 +9,7 @@ import tf_rnn_ops.keras  # noqa: E402
 from robustness.graph_problem import grammar  # noqa: E402
 from robustness.graph_problem.build import build  # noqa: E402
 from tf_rnn_ops import params  # noqa: E402
-from tf_rnn_ops.params import _onnx_tensors  # noqa: E402
+from tf_rnn_ops.params.onnx import tensors as _onnx_tensors  # noqa: E402
 
 TWO = "ops=LSTM,LSTM direction={d},{d} units=4,4 layout=0,0 weights=plain,plain bias=1,1 \
 peepholes=0,0 reset_after=1,1 h=none,{h} c=none,none lengths=none,{n} between={b} dims=open"

@@ -15,13 +15,13 @@ from tf_rnn_ops.keras import _internals
 from tf_rnn_ops.keras._internals import layers, models, optimizers, overridden, quantization
 from tf_rnn_ops.native import tf_internals
 from tf_rnn_ops.native.tf_internals import checkpoints, graphs, lookup, pfor, registries, tracing
-from tf_rnn_ops.params import keras_internals
+from tf_rnn_ops.params.keras import internals
 
 KERAS_VERSION = tuple(map(int, keras.__version__.split(".")[:2]))
 
 
 def door_modules():
-    found = [keras_internals]
+    found = [internals]
     for package in (tf_internals, _internals):
         names = [
             info.name for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
@@ -288,21 +288,21 @@ def model_with_a_mask():
 
 def test_objects_of_keras():
     model, masked = model_with_a_mask()
-    call, layer, number = keras_internals.call_of(model.outputs[0])
+    call, layer, number = internals.call_of(model.outputs[0])
     assert layer is model.get_layer("lstm") and number == 0
-    # The attributes of a call that graph.py, chains.py and _keras_graph.py read.
+    # The attributes of a call that graph.py, chains.py and params/keras/graph.py read.
     assert call.operation is layer and call.outputs[0] is model.outputs[0]
     assert call.input_tensors[0] is masked
     assert call.arguments.args[0] is masked
     assert call.arguments.kwargs["training"] is False
-    assert keras_internals.is_symbolic(masked) and not keras_internals.is_symbolic(np.ones(1))
-    assert keras_internals.has_history(masked) and not keras_internals.has_history(np.ones(1))
-    assert keras_internals.mask_of(masked).shape == (None, 5)
-    assert keras_internals.mask_of(model.inputs[0]) is None
-    assert keras_internals.flatten_layers(model)[0] is model
-    assert model.get_layer("lstm").cell in keras_internals.flatten_layers(model)
-    assert keras_internals.attribute(model, "_layers", "nothing") == model._layers
-    assert keras_internals.missing(model, "_x", "It fails") == (
+    assert internals.is_symbolic(masked) and not internals.is_symbolic(np.ones(1))
+    assert internals.has_history(masked) and not internals.has_history(np.ones(1))
+    assert internals.mask_of(masked).shape == (None, 5)
+    assert internals.mask_of(model.inputs[0]) is None
+    assert internals.flatten_layers(model)[0] is model
+    assert model.get_layer("lstm").cell in internals.flatten_layers(model)
+    assert internals.attribute(model, "_layers", "nothing") == model._layers
+    assert internals.missing(model, "_x", "It fails") == (
         f"It fails, because in keras {keras.__version__} a Functional has no _x, which Keras 3.5 to 3.15 have."
     )
 

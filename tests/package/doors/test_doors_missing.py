@@ -17,7 +17,8 @@ from support.selection import all_but
 from tf_rnn_ops.keras._internals import layers, optimizers, overridden, quantization
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.native.tf_internals import checkpoints, graphs, pfor, registries, tracing
-from tf_rnn_ops.params import from_keras, keras_internals
+from tf_rnn_ops.params import from_keras
+from tf_rnn_ops.params.keras import internals
 
 FRAMEWORK = "tensorflow.python.framework."
 TRACKING = "tensorflow:__internal__.tracking."
@@ -32,7 +33,7 @@ def look_up_again():
     cached += [registries._statistics]
     for function in (*cached, overridden.no_inner_loop, optimizers._check_exclusion):
         function.cache_clear()
-    keras_internals._attaches.clear()
+    internals._attaches.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -250,7 +251,7 @@ def test_masks_under_another_name_are_not_ignored(monkeypatch):
     for use in (
         lambda: tf_rnn_ops.keras.convert(model, to="keras"),
         lambda: from_keras(_model()),
-        lambda: keras_internals.mask_of(model.inputs[0]),
+        lambda: internals.mask_of(model.inputs[0]),
     ):
         with pytest.raises(RuntimeError, match=no("_keras_mask")):
             use()
@@ -266,8 +267,8 @@ Bare.__module__ = "keras.bare"
 @pytest.mark.parametrize(
     ("name", "use"),
     [
-        ("_keras_history", keras_internals.call_of),
-        ("_flatten_layers", keras_internals.flatten_layers),
+        ("_keras_history", internals.call_of),
+        ("_flatten_layers", internals.flatten_layers),
         ("_layers", layers.inner_layers),
         ("_trainable_variables", layers.held),
         ("_untrack_variable", lambda thing: layers.untrack(thing, None)),

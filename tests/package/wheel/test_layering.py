@@ -119,10 +119,13 @@ PY_RULES = {
     "raw_ops": ({"_types", "native"}, {"numpy", "tensorflow"}),
     "autodiff": ({"_op_table", "native", "params", "plain", "raw_ops"}, {"numpy", "tensorflow"}),
     "plain": ({"_op_table", "params"}, {"numpy", "tensorflow"}),
-    # The last two for models of ONNX, whose nodes they evaluate.
-    "params": (set(), {"numpy", "onnx", "onnxruntime"}),
+    "params": (set(), {"numpy"}),
+    "params/__init__": ({"params", "params/keras", "params/onnx"}, set()),
+    "params/keras": ({"params"}, {"numpy"}),
+    # The last two evaluate nodes of a model.
+    "params/onnx": ({"params"}, {"numpy", "onnx", "onnxruntime"}),
     "keras": (ANY, set()),
-    "keras/_internals": ({"params"}, {"keras"}),
+    "keras/_internals": ({"params/keras"}, {"keras"}),
     "keras/path": (
         {"keras/_internals", "native", "plain", "raw_ops"},
         {"keras", "numpy", "tensorflow"},
@@ -135,12 +138,13 @@ PY_RULES = {
             "keras/path",
             "native",
             "params",
+            "params/keras",
             "raw_ops",
         },
         {"keras", "numpy", "tensorflow"},
     ),
     "keras/_convert": (
-        {"keras/_internals", "keras/layers", "keras/path", "params"},
+        {"keras/_internals", "keras/layers", "keras/path", "params", "params/keras", "params/onnx"},
         {"keras", "numpy", "tensorflow"},
     ),
     "keras/_report": (
@@ -150,7 +154,7 @@ PY_RULES = {
             "keras/layers",
             "keras/path",
             "native",
-            "params",
+            "params/keras",
         },
         {"keras", "matplotlib", "numpy", "tensorflow"},
     ),
@@ -164,7 +168,7 @@ PY_RULES = {
             "keras/_report",
             "keras/layers",
             "keras/path",
-            "params",
+            "params/keras",
         },
         {"keras", "numpy", "tensorflow"},
     ),
@@ -178,7 +182,7 @@ PY_RULES = {
         {"google", "numpy", "tensorflow"},
     ),
     "export": (
-        {"_op_table", "native", "params", "plain", "portable", "raw_ops"},
+        {"_op_table", "native", "params", "plain", "portable"},
         {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "tensorflow", "tf2onnx"},
     ),
     "export/__main__": ({"_whole", "export", "keras"}, {"keras"}),

@@ -20,7 +20,7 @@ PACKAGE = ROOT / "tf_rnn_ops"
 DOORS = (
     PACKAGE / "native" / "tf_internals",
     PACKAGE / "keras" / "_internals",
-    PACKAGE / "params" / "keras_internals.py",
+    PACKAGE / "params" / "keras" / "internals.py",
 )
 PRIVATE = re.compile(r"_[a-z0-9]\w*")
 MODULES = re.compile(r"(tensorflow\.python|tensorflow\.__internal__|keras\.src|keras\.api)\b")

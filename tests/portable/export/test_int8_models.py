@@ -9,7 +9,7 @@ import tensorflow as tf
 import tf_rnn_ops.export
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 BATCH, TIME, SIZE, UNITS = 3, 5, 16, 32
 FORMATS = ("onnx", "litert", "openvino")

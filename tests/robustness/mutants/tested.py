@@ -258,12 +258,11 @@ PYTHON_TESTS = {
     "tf_rnn_ops/params/torch": [
         "tests/params/test_convert_torch.py", "tests/params/test_convert_objects.py",
     ],
-    "tf_rnn_ops/params/keras": ["tests/params/test_convert_keras.py", "tests/params"],
-    "tf_rnn_ops/params/onnx": ["tests/params/test_convert_onnx.py", "tests/params"],
-    "tf_rnn_ops/params/_onnx": [
+    "tf_rnn_ops/params/keras/weights": ["tests/params/test_convert_keras.py", "tests/params"],
+    "tf_rnn_ops/params/onnx/": [
         "tests/params/test_convert_onnx.py", "tests/params", "tests/keras/test_onnx_layers.py",
     ],
-    "tf_rnn_ops/params/_keras": ["tests/params/test_convert_objects.py", "tests/params"],
+    "tf_rnn_ops/params/keras/": ["tests/params/test_convert_objects.py", "tests/params"],
     "tf_rnn_ops/params/lstm_cell": ["tests/keras/test_projected.py"],
     "tf_rnn_ops/params/": ["tests/params"],
     "tf_rnn_ops/keras/_convert/convert": ["tests/keras/test_keras_convert.py"],
@@ -281,7 +280,7 @@ _COPYING = (
     "stack_to_keras",
 )  # fmt: skip
 PYTHON_FILES = _files(
-    "tf_rnn_ops/params/*.py", *(f"tf_rnn_ops/keras/_convert/{name}.py" for name in _COPYING)
+    "tf_rnn_ops/params/**/*.py", *(f"tf_rnn_ops/keras/_convert/{name}.py" for name in _COPYING)
 )
 
 

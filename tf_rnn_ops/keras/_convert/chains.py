@@ -7,7 +7,7 @@ import keras
 from tf_rnn_ops.keras._convert.graph import Graph, given, has_graph, maskable
 from tf_rnn_ops.keras._convert.keras_to_stack import Chain, fits, is_recurrent, reason_against
 from tf_rnn_ops.keras._internals.layers import inner_layers
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _CALL_ARGUMENTS = {"mask", "training", "initial_state"}
 

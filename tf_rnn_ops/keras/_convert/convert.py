@@ -10,7 +10,7 @@ from tf_rnn_ops.keras._convert.counterparts import STACKS, reason_against
 from tf_rnn_ops.keras.layers import paths, quantization
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
 from tf_rnn_ops.keras.path import eligibility, environment
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _PAIRS = (
     (keras.layers.LSTM, LSTM),

@@ -18,7 +18,7 @@ from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.params.keras_internals import call_of, flatten_layers
+from tf_rnn_ops.params.keras.internals import call_of, flatten_layers
 
 
 def copy_of(model, classes, stacks=False, chains=()):

@@ -11,8 +11,8 @@ from tf_rnn_ops.keras.layers.options import with_parameters
 from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
 from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
-from tf_rnn_ops.params import onnx_nodes
 from tf_rnn_ops.params.cells import add_exactly, as_array, check_shape, reorder
+from tf_rnn_ops.params.onnx import nodes as onnx_nodes
 
 # For each gate of Keras its number in a Cell. A Cell has i, f, c, o or r, z, h; a Keras GRU has z, r, h.
 _ORDER = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "RNN": (0,)}

@@ -4,7 +4,7 @@ import collections
 
 import keras
 
-from tf_rnn_ops.params.keras_internals import call_of, mask_of
+from tf_rnn_ops.params.keras.internals import call_of, mask_of
 
 
 class Graph:

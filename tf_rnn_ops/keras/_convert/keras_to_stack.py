@@ -10,7 +10,7 @@ from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.path.activations import name_of as activation_name
 from tf_rnn_ops.params import from_keras
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _KINDS = {
     **dict.fromkeys((keras.layers.LSTM, LSTM), "lstm"),

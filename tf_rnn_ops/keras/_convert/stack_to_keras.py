@@ -8,7 +8,7 @@ import numpy as np
 from tf_rnn_ops.keras._convert import counterparts, jit_flag
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params import to_keras
-from tf_rnn_ops.params.keras_internals import call_of, mask_of
+from tf_rnn_ops.params.keras.internals import call_of, mask_of
 
 
 class KerasStack:

@@ -7,7 +7,7 @@ from tf_rnn_ops.keras._convert.convert import convert_silently
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import OneOp
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 
 def is_quantized(model):

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # The sizes of open dimensions: of the first dimension, and of other dimensions.
 _BATCH, _TIME = 3, 7

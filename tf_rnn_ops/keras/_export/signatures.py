@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops.keras._internals import models
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 
 def of(model, given, batch_size=None, time=None):

@@ -12,7 +12,7 @@ from tf_rnn_ops.keras._export.errors import one_line
 from tf_rnn_ops.keras._export.int8_error import Int8Error, is_quantized
 from tf_rnn_ops.keras._export.streaming import Stream
 from tf_rnn_ops.keras._report.timing import take_turns
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # By the narrowest type of a model.
 _LIMITS = {

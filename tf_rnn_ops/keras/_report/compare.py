@@ -25,7 +25,7 @@ from tf_rnn_ops.keras._report.timing import Timing, progress, take_turns
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.native import machine
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _OF_INT8 = (
     "Recurrent layers of tf_rnn_ops have int8 weights, and Keras's layers float weights. The difference is "

@@ -1,9 +1,10 @@
 """Layers and models of Keras 1, 2 and 3 and tf_keras, without importing any of them."""
 
-from tf_rnn_ops.params import _chain, _keras_graph
+from tf_rnn_ops.params import _chain
 from tf_rnn_ops.params._chain import CALLER, LAYER
 from tf_rnn_ops.params._classes import KERAS, maker, own_method
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras import graph as _keras_graph
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 _CUDNN = ("CuDNNLSTM", "CuDNNGRU")

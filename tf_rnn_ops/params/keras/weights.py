@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params import _keras_objects
-from tf_rnn_ops.params._keras_arrays import cells_of, layers_of
 from tf_rnn_ops.params.cells import (
     Cell,
     Converted,
@@ -18,6 +16,8 @@ from tf_rnn_ops.params.cells import (
     reorder,
     to_cells,
 )
+from tf_rnn_ops.params.keras import objects as _keras_objects
+from tf_rnn_ops.params.keras.arrays import cells_of, layers_of
 from tf_rnn_ops.params.layout import Layout
 
 # For each gate of Keras its number in the buffer. Keras has i, f, c, o (LSTM) and z, r, h (GRU). Each

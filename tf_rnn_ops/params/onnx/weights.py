@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params.cells import Converted, as_array, converted, reorder, to_cells
 from tf_rnn_ops.params.layout import Layout
-from tf_rnn_ops.params.onnx_nodes import (
+from tf_rnn_ops.params.onnx.nodes import (
     USUAL_ACTIVATIONS,
     OnnxNode,
     activations,

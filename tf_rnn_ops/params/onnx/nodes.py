@@ -4,9 +4,9 @@ from typing import Any, Mapping, NamedTuple
 
 import numpy as np
 
-from tf_rnn_ops.params import _onnx_model
 from tf_rnn_ops.params.cells import Cell, as_array, as_list, check_shape, not_a_source, reorder
 from tf_rnn_ops.params.layout import num_directions
+from tf_rnn_ops.params.onnx import model as _onnx_model
 
 # For each gate of the buffer its number in ONNX, which has i, o, f, c and z, r, h.
 _FROM_ONNX = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}

@@ -16,7 +16,7 @@ from tf_rnn_ops.params._chain import (
     capital,
 )
 from tf_rnn_ops.params._classes import KERAS, own_method
-from tf_rnn_ops.params.keras_internals import call_of, has_history, is_symbolic, mask_of
+from tf_rnn_ops.params.keras.internals import call_of, has_history, is_symbolic, mask_of
 
 # Layers that return their input in inference.
 TRANSPARENT = ("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "InputLayer")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tf_rnn_ops.params._onnx_tensors import (
+from tf_rnn_ops.params.onnx.tensors import (
     OnnxIsMissing,
     array_of,
     dimensions,

@@ -1,7 +1,7 @@
 """Converts the lists of arrays of get_weights() of Keras's recurrent layers to Cells."""
 
-from tf_rnn_ops.params import _keras_objects
 from tf_rnn_ops.params.cells import as_array, as_list, gate_count
+from tf_rnn_ops.params.keras import objects as _keras_objects
 
 
 def layers_of(source, stack, wanted, per_cell):

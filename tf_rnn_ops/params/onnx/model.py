@@ -4,8 +4,8 @@ import numpy as np
 
 from tf_rnn_ops.params import _chain
 from tf_rnn_ops.params._chain import CALLER, CONSTANT, LAYER, NOTHING, OTHER, Fed, Link
-from tf_rnn_ops.params._onnx_tensors import OnnxIsMissing
-from tf_rnn_ops.params._onnx_trace import Tracer, batch_first, is_recurrent, name_of
+from tf_rnn_ops.params.onnx.tensors import OnnxIsMissing
+from tf_rnn_ops.params.onnx.trace import Tracer, batch_first, is_recurrent, name_of
 
 _WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
 _STATES = ((5, "initial_h"), (6, "initial_c"))

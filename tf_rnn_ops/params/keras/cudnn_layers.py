@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from tf_rnn_ops.params import _keras_objects
-from tf_rnn_ops.params._keras_arrays import cells_of, layers_of
 from tf_rnn_ops.params.cells import Cell, Converted, as_array, check_shape, converted, reorder
+from tf_rnn_ops.params.keras import objects as _keras_objects
+from tf_rnn_ops.params.keras.arrays import cells_of, layers_of
 
 # For each gate of the layer its number in the buffer. The layer has i, f, c, o (LSTM) or z, r, h (GRU).
 _ORDER = {3: (1, 0, 2), 4: (0, 1, 2, 3)}
