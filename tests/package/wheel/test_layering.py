@@ -143,14 +143,27 @@ PY_RULES = {
         },
         {"keras", "numpy", "tensorflow"},
     ),
+    "keras/_convert/stacks": (
+        {"keras/_internals", "keras/layers", "keras/path", "params", "params/keras"},
+        {"keras", "numpy"},
+    ),
     "keras/_convert": (
-        {"keras/_internals", "keras/layers", "keras/path", "params", "params/keras", "params/onnx"},
+        {
+            "keras/_convert/stacks",
+            "keras/_internals",
+            "keras/layers",
+            "keras/path",
+            "params",
+            "params/keras",
+            "params/onnx",
+        },
         {"keras", "numpy", "tensorflow"},
     ),
     "keras/_report": (
         {
             "_difference",
             "keras/_convert",
+            "keras/_convert/stacks",
             "keras/layers",
             "keras/path",
             "native",

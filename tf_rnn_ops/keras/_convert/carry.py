@@ -6,8 +6,9 @@ import textwrap
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras._convert import held_layers, jit_flag
+from tf_rnn_ops.keras._convert import held_layers
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
+from tf_rnn_ops.keras.layers import jit_flag
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
 # Attributes of recurrent layers and cells that Keras's configs lack.

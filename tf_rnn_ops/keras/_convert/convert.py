@@ -5,8 +5,9 @@ from typing import TypeVar
 
 import keras
 
-from tf_rnn_ops.keras._convert import chains, copying
-from tf_rnn_ops.keras._convert.counterparts import STACKS, reason_against
+from tf_rnn_ops.keras._convert import copying
+from tf_rnn_ops.keras._convert.stacks import chains
+from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS, reason_against
 from tf_rnn_ops.keras.layers import paths, quantization
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
 from tf_rnn_ops.keras.path import eligibility, environment

@@ -8,10 +8,10 @@ import tensorflow as tf
 
 from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
-from tf_rnn_ops.keras._convert.counterparts import STACKS, reason_against
-from tf_rnn_ops.keras._convert.graph import maskable
-from tf_rnn_ops.keras._convert.keras_to_stack import Chain
-from tf_rnn_ops.keras._convert.stack_to_keras import KerasStack
+from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS, reason_against
+from tf_rnn_ops.keras._convert.stacks.graph import maskable
+from tf_rnn_ops.keras._convert.stacks.keras_to_stack import Chain
+from tf_rnn_ops.keras._convert.stacks.stack_to_keras import KerasStack
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of

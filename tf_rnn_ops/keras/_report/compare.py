@@ -17,7 +17,7 @@ from tf_rnn_ops.keras._convert.convert import (
     converted,
     recurrent_layers,
 )
-from tf_rnn_ops.keras._convert.counterparts import STACKS
+from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS
 from tf_rnn_ops.keras._report import one_batch
 from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.shown import Shown

@@ -4,8 +4,13 @@ import collections
 
 import keras
 
-from tf_rnn_ops.keras._convert.graph import Graph, given, has_graph, maskable
-from tf_rnn_ops.keras._convert.keras_to_stack import Chain, fits, is_recurrent, reason_against
+from tf_rnn_ops.keras._convert.stacks.graph import Graph, given, has_graph, maskable
+from tf_rnn_ops.keras._convert.stacks.keras_to_stack import (
+    Chain,
+    fits,
+    is_recurrent,
+    reason_against,
+)
 from tf_rnn_ops.keras._internals.layers import inner_layers
 from tf_rnn_ops.params.keras.internals import flatten_layers
 

@@ -4,9 +4,8 @@ import collections
 
 import keras
 
-from tf_rnn_ops.keras._convert import jit_flag
-from tf_rnn_ops.keras._convert.counterparts import STACKS
-from tf_rnn_ops.keras.layers import policies
+from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS
+from tf_rnn_ops.keras.layers import jit_flag, policies
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.path.activations import name_of as activation_name
 from tf_rnn_ops.params import from_keras
