@@ -1,9 +1,8 @@
-"""`python -m tf_rnn_ops.info`: versions, CPU features and devices, and why a library is missing.
+"""The facts of `python -m tf_rnn_ops info`: versions, CPU features and devices, and why a library is missing.
 
 Never fails: a fact that cannot be found out is printed with the reason.
 """
 
-import argparse
 import ctypes
 import os
 import pathlib
@@ -57,36 +56,6 @@ def collect() -> list[tuple[str, str]]:
     if not any(title == "cuDNN" for title, _ in facts):
         facts.append(("cuDNN", _try(lambda: _cudnn(tf))))
     return facts
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Prints the facts.
-
-    Args:
-        argv: The arguments: nothing or --help. None stands for no arguments.
-
-    Returns:
-        The exit status, 0.
-
-    Example:
-        >>> import tf_rnn_ops.info
-        >>> tf_rnn_ops.info.main()  # doctest: +ELLIPSIS
-        tf_rnn_ops...
-        0
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops.info",
-        description="Print versions, CPU features and devices, and why a library is missing.",
-        epilog="Example: python -m tf_rnn_ops.info",
-    )
-    parser.parse_args(argv or [])
-    if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack characters of a path
-        sys.stdout.reconfigure(errors="backslashreplace")
-    facts = collect()
-    width = max(len(title) for title, _ in facts)
-    for title, text in facts:
-        print(f"{title:<{width}}  {text}")
-    return 0
 
 
 def _try(function: Callable[[], _T]) -> _T | str:
@@ -186,7 +155,3 @@ def _mapped_path(name: str) -> str:
         if os.path.basename(path).startswith(name):
             return path
     return "an unknown place"
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from tf_rnn_ops import compare as command
+from tf_rnn_ops._commands import compare as command
 from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.keras import Timing, compare
 from tf_rnn_ops.keras._report import compare as tool
@@ -335,4 +335,4 @@ def test_errors_of_the_command_are_one_line(tmp_path, capsys):
     for name in ("none.keras", "peephole.keras", "own.keras"):
         assert command.main([str(tmp_path / name), "--repeats", "1"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith("python -m tf_rnn_ops.compare: ")
+        assert line.startswith("python -m tf_rnn_ops compare: ")

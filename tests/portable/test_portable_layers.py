@@ -14,7 +14,7 @@ from support.reference import block_lstm
 from support.reference.spec import RnnSpec
 from support.selection import all_but
 from tf_rnn_ops import portable, raw_ops
-from tf_rnn_ops.portable import __main__ as command
+from tf_rnn_ops._commands import portable as command
 
 OUTPUTS = ("output:0", "output_h:0", "output_c:0")
 NOTHING = {"bias": False, "lengths": None, "input_mask": False, "recurrent_mask": False}
@@ -286,7 +286,7 @@ def test_an_exported_mixed_precision_model_runs(policy, tmp_path, rng):
     model.export(str(tmp_path / "ours"))
     np.save(tmp_path / "x.npy", x)
     # Each in a process of its own: what goes wrong here aborts.
-    subproc.run_module("tf_rnn_ops.portable", tmp_path / "ours", tmp_path / "plain")
+    subproc.run_module("tf_rnn_ops", "portable", tmp_path / "ours", tmp_path / "plain")
     subproc.run_module(
         "portable.serve_plain", tmp_path / "plain", tmp_path / "x.npy", tmp_path / "out.npz"
     )

@@ -185,7 +185,6 @@ PY_RULES = {
         },
         {"keras", "numpy", "tensorflow"},
     ),
-    "compare": ({"keras"}, {"keras", "matplotlib", "numpy"}),
     "contrib": (
         {"_initializers", "_seeds", "_types", "native", "params", "raw_ops"},
         {"google", "numpy", "tensorflow"},
@@ -198,7 +197,10 @@ PY_RULES = {
         {"_op_table", "native", "params", "plain", "portable"},
         {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "tensorflow", "tf2onnx"},
     ),
-    "export/__main__": ({"_whole", "export", "keras"}, {"keras"}),
+    "_commands": (
+        {"_whole", "export", "info", "keras", "portable"},
+        {"google", "keras", "matplotlib", "numpy", "tensorflow"},
+    ),
     "info": ({"__init__", "native"}, {"keras", "numpy", "tensorflow"}),
 }
 

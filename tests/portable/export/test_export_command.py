@@ -1,4 +1,4 @@
-"""`python -m tf_rnn_ops.export`."""
+"""`python -m tf_rnn_ops export`."""
 
 import export_cases
 import keras
@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from tf_rnn_ops._commands.export import main
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.export.__main__ import main
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`python -m tf_rnn_ops.export MODEL FILE`: writes a saved model as a file for another runtime."""
+"""`python -m tf_rnn_ops export MODEL FILE`: writes a saved model as a file for another runtime."""
 
 import argparse
 import pathlib
@@ -10,7 +10,7 @@ _EPILOG = """\
 For a Keras model, the command runs the file, compares it with the model and prints the difference.
 For a SavedModel, it runs nothing.
 
-Example: python -m tf_rnn_ops.export model.keras model.tflite --streaming
+Example: python -m tf_rnn_ops export model.keras model.tflite --streaming
 """
 
 
@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _make_parser():
     parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops.export",
+        prog="python -m tf_rnn_ops export",
         description="Write a saved model for another runtime, with a node for each recurrent layer.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
@@ -148,7 +148,3 @@ def _export_keras(options, path, target, name, how):
     how |= {"batch_size": options.batch, "time": options.time, "streaming": options.streaming}
     how |= {"opset": options.opset, "verify": verify, "print_fn": None}
     return str(export(model, target, name, **how))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

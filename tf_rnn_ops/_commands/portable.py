@@ -17,7 +17,7 @@ The check runs the model before and after, and compares the results:
 
 The exit status is 0 if all CudnnRNN ops were replaced and the results agree, 1 if not, and 2 after an error.
 
-Example: python -m tf_rnn_ops.portable trained_on_a_gpu for_any_server
+Example: python -m tf_rnn_ops portable trained_on_a_gpu for_any_server
 """
 
 
@@ -59,7 +59,7 @@ def main(argv=None):
 
 def _make_parser():
     parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops.portable",
+        prog="python -m tf_rnn_ops portable",
         description="Replace the CudnnRNN ops of a SavedModel or GraphDef, and the ops of this package, so that it "
         "runs without cuDNN.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -186,7 +186,3 @@ def _write(path, graph_def):
         path.write_text(text_format.MessageToString(graph_def))
     else:
         path.write_bytes(graph_def.SerializeToString())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""`python -m tf_rnn_ops.compare MODEL.keras`: times a saved model on Keras's layers and on this package's."""
+"""`python -m tf_rnn_ops compare MODEL.keras`: times a saved model on Keras's layers and on this package's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ The batch is made up: random floats, ones for integers, which any Embedding acce
 The targets of the training step are the outputs of the model, or zeros for a sparse loss. A model that
 was saved without compile trains with SGD on the mean squared error.
 
-Example: python -m tf_rnn_ops.compare model.keras --batch 8 --time 200
+Example: python -m tf_rnn_ops compare model.keras --batch 8 --time 200
 """
 # Options that are numbers: name, default, meaning.
 _SIZES = (
@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
         The exit status: 2 if the model cannot be loaded or compared.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops.compare",
+        prog="python -m tf_rnn_ops compare",
         description="Time a saved Keras model on Keras's layers and on the layers of tf_rnn_ops.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
@@ -149,7 +149,3 @@ def _loss_of(loss: object, name: str, number: int) -> object:
     if isinstance(loss, dict):
         return loss.get(name)
     return loss[number] if isinstance(loss, (list, tuple)) else loss
-
-
-if __name__ == "__main__":
-    sys.exit(main())
