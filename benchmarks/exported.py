@@ -170,7 +170,7 @@ def compare(problem, name, args, folder):
     OTHERS[name](problem, model, other)
     calls = [RUN[name](path, x) for path in (exported, other)]
     np.testing.assert_allclose(*[call() for call in calls], atol=1e-5)
-    return report.nodes[0].became, take_turns(calls, args.rounds)
+    return report.layers[0].target_op, take_turns(calls, args.rounds)
 
 
 def take_turns(calls, rounds):

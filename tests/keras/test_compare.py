@@ -11,7 +11,7 @@ import tensorflow as tf
 import tf_rnn_ops.keras
 from tf_rnn_ops._commands import compare as command
 from tf_rnn_ops._difference import largest_difference
-from tf_rnn_ops.keras import Timing, compare
+from tf_rnn_ops.keras import compare
 from tf_rnn_ops.keras._report import compare as tool
 from tf_rnn_ops.keras._report import one_batch, timing
 
@@ -55,7 +55,7 @@ def test_either_kind_of_model_is_compared_with_the_other(to, model, x, monkeypat
 
     def take_turns(what, models, step, repeats, done):
         seen.append([type(one.get_layer("gru")) for one in models])
-        return Timing(what, 6.0, 3.0, 1.5, 2.5)
+        return timing.Timing(what, 6.0, 3.0, 1.5, 2.5)
 
     monkeypatch.setattr(tool, "take_turns", take_turns)
     found = compare(tf_rnn_ops.keras.convert(model, to), x, print_fn=None)

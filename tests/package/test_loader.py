@@ -219,7 +219,7 @@ for name in ("LSTM", "GRU", "SimpleRNN"):
     ours.set_weights(stock.get_weights())
     np.testing.assert_array_equal(ours(x, mask=mask), want)
     (row,) = tf_rnn_ops.keras.explain(ours, print_fn=None)
-    assert row.path == "keras" and row.why.startswith("the ops are not loaded: "), row
+    assert row.path == "keras" and row.reason.startswith("the ops are not loaded: "), row
     assert ours.supports_jit
 assert tf_rnn_ops.keras.PeepholeLSTM(4)(x).shape == (2, 4)
 with tf_rnn_ops.keras.accelerate():
@@ -234,7 +234,7 @@ assert type(tf_rnn_ops.keras.convert(model, to="keras").layers[0]) is keras.laye
 
 stack = tf_rnn_ops.keras.CudnnLSTM(4)
 (row,) = tf_rnn_ops.keras.explain(stack, print_fn=None)
-assert row.path == "none" and "not loaded" in row.why
+assert row.path == "none" and "not loaded" in row.reason
 try:
     stack(x)
 except RuntimeError as error:

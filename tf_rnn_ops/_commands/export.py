@@ -82,7 +82,7 @@ def _make_parser():
         help="one step in each call, or T of --time, with the states as inputs and outputs",
     )
     of_keras.add_argument(
-        "--verify",
+        "--verify-inputs",
         metavar="FILE.npz",
         help="arrays to run the models on, by the names of the inputs (default: made-up batches)",
     )
@@ -112,29 +112,29 @@ def _export_saved_model(options, model, target, name, how):
 
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
-    for flag in ("batch", "time", "streaming", "verify", "unsafe"):
-        if getattr(options, flag) not in (None, False):
+    for flag in ("batch", "time", "streaming", "verify-inputs", "unsafe"):
+        if getattr(options, flag.replace("-", "_")) not in (None, False):
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
     how |= formats.options(name, options.opset)
     module = formats.writer(name)
     with _whole.whole(target) as unfinished:
         signature = options.signature or "serving_default"
-        nodes = module.write(str(model), str(unfinished), signature=signature, **how)
+        layers = module.write(str(model), str(unfinished), signature=signature, **how)
         if name != formats.SAVED_MODEL:
-            nodes += rewriting.loops_of(str(model), signature, how["loops"])
+            layers += rewriting.loops_of(str(model), signature, how["loops"])
     lines = [f"{target}: {name}"]
-    for node in nodes:
-        reason = f", because {node.reason}" if node.reason else ""
-        note = f"; {node.note}" if node.note else ""
-        lines.append(f"  {node.name}: {node.op} -> {node.became}{reason}{note}")
+    for layer in layers:
+        reason = f", because {layer.reason}" if layer.reason else ""
+        note = f"; {layer.note}" if layer.note else ""
+        lines.append(f"  {layer.name}: {layer.op} -> {layer.target_op}{reason}{note}")
     return "\n".join(lines)
 
 
 def _export_keras(options, path, target, name, how):
     if options.signature is not None:
         raise ValueError("--signature is for a SavedModel, but MODEL is a file.")
-    if options.verify and options.no_verify:
-        raise ValueError("--verify and --no-verify exclude each other.")
+    if options.verify_inputs and options.no_verify:
+        raise ValueError("--verify-inputs and --no-verify exclude each other.")
     import keras
 
     from tf_rnn_ops.keras import export
@@ -144,7 +144,7 @@ def _export_keras(options, path, target, name, how):
     except (KeyError, OSError, ValueError) as error:
         advice = " --unsafe loads it." if "safe_mode" in str(error) else ""
         raise ValueError(f"{path} cannot be read: {error}{advice}") from error
-    verify = options.verify or not options.no_verify
     how |= {"batch_size": options.batch, "time": options.time, "streaming": options.streaming}
-    how |= {"opset": options.opset, "verify": verify, "print_fn": None}
+    how |= {"opset": options.opset, "print_fn": None}
+    how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
     return str(export(model, target, name, **how))

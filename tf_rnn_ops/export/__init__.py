@@ -7,9 +7,9 @@ tf_rnn_ops.keras.export writes a Keras model and returns a report.
 
 from typing import Any
 
-from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.exported_layer import ExportedLayer
 
-__all__ = ["Node", "openvino_extensions"]
+__all__ = [ExportedLayer, "openvino_extensions"]
 
 
 def openvino_extensions() -> list[Any]:

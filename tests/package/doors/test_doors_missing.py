@@ -346,7 +346,7 @@ def test_without_inner_loop(monkeypatch):
     with pytest.warns(UserWarning, match=said):
         environment.check()
     layer = tf_rnn_ops.keras.LSTM(2)
-    assert re.match(said, tf_rnn_ops.keras.explain(layer, print_fn=None)[0].why)
+    assert re.match(said, tf_rnn_ops.keras.explain(layer, print_fn=None)[0].reason)
     with pytest.raises(RuntimeError, match=said):
         tf_rnn_ops.keras.accelerate()
 

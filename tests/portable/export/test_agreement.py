@@ -167,5 +167,5 @@ def test_a_model_whose_graph_is_less_exact_than_the_file(tmp_path):
     summed = layers.Flatten()(layers.Dot(axes=1)([weights, h]))
     model = keras.Model(tokens, layers.Dense(3)(summed))
     batch = np.array([[3, 4, 5, 6, 0, 0], [7, 8, 9, 0, 0, 0]], np.int32)
-    report = rnn.export(model, tmp_path / "m", verify=batch, print_fn=None)
+    report = rnn.export(model, tmp_path / "m", verify_inputs=batch, print_fn=None)
     assert report.difference < 1e-6

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops.export.node import LOOP, Node
+from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.export.onnx.weights import OP_TYPES
 from tf_rnn_ops.export.saved_model import layer_name
 from tf_rnn_ops.plain import sizes
@@ -16,7 +16,7 @@ class Fitting:
     """Decides on the nodes of one GraphDef; see portable.exporting.Choice.
 
     Attributes:
-        nodes: A list of Node, one for each decision.
+        nodes: A list of ExportedLayer, one for each decision.
     """
 
     def __init__(self, graph_def):
@@ -31,7 +31,7 @@ class Fitting:
         node = self._graphs[facts.place][facts.name]
         reason = _reason(facts, node) or self._computed(facts, node)
         self.nodes.append(
-            Node(
+            ExportedLayer(
                 layer_name(node.name, facts.op),
                 facts.op,
                 LOOP if reason else _became(facts),

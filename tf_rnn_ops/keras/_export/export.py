@@ -14,7 +14,7 @@ import keras
 
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.export.node import LOOP, Node
+from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.keras._convert.accelerate import Acceleration
 from tf_rnn_ops.keras._convert.convert import convert_silently
 from tf_rnn_ops.keras._export import int8_error, known_faults, signatures, verification
@@ -35,9 +35,9 @@ class Exported(Shown):
     """The report of export(). str() returns a table.
 
     Attributes:
-        filepath: The file or folder.
+        path: The file or folder.
         format: Its format.
-        nodes: A list of Node, one for each recurrent layer.
+        layers: A list of ExportedLayer, one for each recurrent layer.
         size: Bytes of the file, or of all files in the folder.
         output: The output that agrees least with the model. It is empty, and the next five attributes are
             None, if the file was not run.
@@ -62,9 +62,9 @@ class Exported(Shown):
         True
     """
 
-    filepath: str
+    path: str
     format: str
-    nodes: list[Node]
+    layers: list[ExportedLayer]
     size: int
     output: str = ""
     difference: float | None = None
@@ -77,15 +77,15 @@ class Exported(Shown):
 
     def summary(self) -> str:
         """One line."""
-        loops = sum(node.became == LOOP for node in self.nodes)
-        return f"{self.filepath}: recurrent layers: {len(self.nodes)}, loops: {loops}"
+        loops = sum(layer.target_op == LOOP for layer in self.layers)
+        return f"{self.path}: recurrent layers: {len(self.layers)}, loops: {loops}"
 
     def tables(self) -> list:
         """The layers and the measurements."""
-        parts: list = [f"{self.filepath}: {self.format}, {self.size:,} bytes"]
-        if self.nodes:
-            rows = [(node.name, node.op, node.became, node.why) for node in self.nodes]
-            parts.append([("layer", "op", "became", "why"), *rows])
+        parts: list = [f"{self.path}: {self.format}, {self.size:,} bytes"]
+        if self.layers:
+            rows = [(layer.name, layer.op, layer.target_op, layer.remarks) for layer in self.layers]
+            parts.append([("layer", "op", "target op", "remarks"), *rows])
         else:
             parts.append("There is no recurrent layer.")
         if self.difference is not None:
@@ -99,18 +99,19 @@ class Exported(Shown):
 
 def export(
     model: keras.Model,
-    filepath: str | os.PathLike,
+    path: str | os.PathLike,
     format: str | None = None,
     *,
-    input_signature: Any = None,
     batch_size: int | None = None,
     time: int | None = None,
+    input_signature: Any = None,
     streaming: bool = False,
     quantize: str | None = None,
     opset: int | None = None,
-    loops: bool = True,
-    verify: Any = True,
     tolerance: float | None = None,
+    verify: bool = True,
+    verify_inputs: Any = None,
+    loops: bool = True,
     print_fn: Callable[[str], Any] | None = print,
 ) -> Exported:
     """Writes a model for another runtime, runs the file there and compares it with the model.
@@ -121,18 +122,18 @@ def export(
 
     Args:
         model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
-        filepath: The file, or for 'tf_saved_model' the folder. It must not exist. '~' is the home folder.
+        path: The file, or for 'tf_saved_model' the folder. It must not exist. '~' is the home folder.
             Its parent folders are created. After an error, Ctrl-C or SIGTERM there is no file.
         format: 'tf_saved_model', 'onnx', 'litert' or 'openvino'. None takes the one of the end of
-            `filepath`: .onnx, .tflite or .xml, otherwise 'tf_saved_model'. The last three need the extra of
+            `path`: .onnx, .tflite or .xml, otherwise 'tf_saved_model'. The last three need the extra of
             that name: pip install 'tf_rnn_ops[onnx]'.
-        input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
-            argument of the model. None uses the inputs of the model.
         batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
             except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
             stateful model has one B.
         time: T of the file, for each input with an open number of steps; with streaming for each input with the
             steps of the stream. None keeps it open.
+        input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
+            argument of the model. None uses the inputs of the model.
         streaming: Whether the file processes one or more steps in each call. The states of the recurrent
             layers are then inputs, named LAYER_h and LAYER_c, or as in the model, and outputs of the same
             names with '_next'. So are the previous (kernel_size - 1) * dilation_rate inputs of each Conv1D
@@ -144,26 +145,27 @@ def export(
             values. In ONNX and LiteRT int8 weights of recurrent layers become floats, and the report says
             so.
         opset: For 'onnx' the version of its ops, 15 to 18; None is 18.
-        loops: Whether a layer may become a loop.
-        verify: Whether to run the file and the model, in several calls. True makes up batches, of two sizes
-            and numbers of steps where these are open, with sequences of different lengths if the model
-            makes masks. It may also be a batch, in the form for model.predict_on_batch, or the path of a
-            file of np.savez with an array for each input.
         tolerance: The absolute difference that is allowed in each output. None depends on the narrowest type
             that the model computes in and on the numbers of the output.
+        verify: Whether to run the file and the model, in several calls.
+        verify_inputs: The batch of these calls, in the form for model.predict_on_batch, or the path of a file
+            of np.savez with an array for each input. None makes up batches, of two sizes and numbers of
+            steps where these are open, with sequences of different lengths if the model makes masks.
+        loops: Whether a layer may become a loop.
         print_fn: A function that is called with the report; None prints nothing.
 
     Returns:
         An Exported. A shell or a notebook shows its table if it has not been printed.
 
     Raises:
-        TypeError: model is not a Keras 3 model, filepath is not a path, or print_fn is not a function.
+        TypeError: model is not a Keras 3 model, path is not a path, verify is not a bool, or print_fn is not a
+            function.
         ValueError: model is not built, or cannot be written in this format; format or quantize is unknown,
-            or the end of filepath is that of another format; input_signature, batch_size, time or the batch
+            or the end of path is that of another format; input_signature, batch_size, time or the batch
             does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
             Keras computes wrongly; or the outputs differ by more than the tolerance.
-        FileExistsError: filepath exists.
-        OSError: filepath cannot be written.
+        FileExistsError: path exists.
+        OSError: path cannot be written.
         ImportError: A package that the format needs is not installed.
 
     Example:
@@ -174,18 +176,19 @@ def export(
         >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     report = tf_rnn_ops.keras.export(model, os.path.join(folder, "lstm"), print_fn=None)
-        >>> [node.became for node in report.nodes], report.difference < 1e-6
+        >>> [layer.target_op for layer in report.layers], report.difference < 1e-6
         (['LayerRNNPacked'], True)
     """
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.Model):
         raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
-    if not isinstance(filepath, (str, os.PathLike)):
-        raise TypeError(f"filepath must be a path, but it is {filepath!r}.")
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be a path, but it is {path!r}.")
     if print_fn is not None and not callable(print_fn):
         raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
     _check_numbers(batch_size, time, tolerance)
-    target = pathlib.Path(filepath).expanduser()
+    _check_verify(verify, verify_inputs)
+    target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
     how = formats.options(format, opset)
     module = formats.writer(format)
@@ -195,8 +198,8 @@ def export(
     notes = signatures.changed_names(model, input_signature, signature)
     if input_signature is None and signatures.has_open_batch(signature):
         notes += signatures.opened_batch(model)
-    if isinstance(verify, (str, os.PathLike)):
-        verify = signatures.batch_of_file(verify, signature)
+    if isinstance(verify_inputs, (str, os.PathLike)):
+        verify_inputs = signatures.batch_of_file(verify_inputs, signature)
     if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
         signature = signatures.of(model, None, 1, fixed)
         notes.append("The batch size of the file is 1; batch_size gives another.")
@@ -210,7 +213,7 @@ def export(
         if looping and not loops:
             first = looping[0]
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
-        nodes = module.write(saved, str(unfinished), loops=loops, quantize=quantize, **how)
+        layers = module.write(saved, str(unfinished), loops=loops, quantize=quantize, **how)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
         if note := _why_not_run(verify, format):
             found: dict[str, Any] = {"note": note}
@@ -220,15 +223,15 @@ def export(
             in_float32 = format in formats.WITHOUT_FLOAT64
             in_int8 = quantize is not None
             found = verification.verify(
-                model, called, outputs, verify, load, in_int8, in_float32, tolerance
+                model, called, outputs, verify_inputs, load, in_int8, in_float32, tolerance
             )
     if became_float and quantize is None:
         notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
     found["note"] = " ".join(filter(None, [*notes, *outputs.notes, found["note"]]))
     report = Exported(
-        filepath=str(target),
+        path=str(target),
         format=format,
-        nodes=nodes + looping,
+        layers=layers + looping,
         size=size,
         printed=print_fn is not None,
         **found,
@@ -239,7 +242,16 @@ def export(
 
 
 def _why_not_run(verify, format):
-    return "The file was not run." if verify is False else formats.why_not_run(format)
+    return "The file was not run." if not verify else formats.why_not_run(format)
+
+
+def _check_verify(verify, verify_inputs):
+    if not isinstance(verify, bool):
+        raise TypeError(
+            f"verify must be True or False, but it is a {type(verify).__name__}: verify_inputs takes a batch."
+        )
+    if verify_inputs is not None and not verify:
+        raise ValueError("verify_inputs has no effect with verify=False: leave out one of the two.")
 
 
 def _check_numbers(batch_size, time, tolerance):
@@ -258,7 +270,7 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
     """Writes the SavedModel from which the other formats are made.
 
     Returns:
-        A Node for each layer on Keras's implementation, the Stream or None, and with in_float the names of
+        An ExportedLayer for each layer on Keras's implementation, the Stream or None, and with in_float the names of
         the recurrent layers whose int8 weights became floats.
     """
     with _on_ops(model) as ours:
@@ -283,7 +295,11 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
                 "specs of its arguments as input_signature."
             ) from error
         rows = explain(ours, print_fn=None)
-    looping = [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == paths.KERAS]
+    looping = [
+        ExportedLayer(row.layer, row.kind, LOOP, row.reason)
+        for row in rows
+        if row.path == paths.KERAS
+    ]
     return looping, stream, names
 
 

@@ -22,21 +22,21 @@ class Batch:
         first_feed: The inputs of the file by name for the first call.
     """
 
-    def __init__(self, model, signature, verify):
+    def __init__(self, model, signature, given):
         """Checks the given batch, or makes up batches.
 
         Args:
             model: The model.
             signature: A list with a structure of tf.TensorSpec for each argument.
-            verify: The argument of export(), but not False.
+            given: The argument verify_inputs of export(), or its arrays.
         """
         self._signature = signature
         # The first call again, since a runtime may keep something of the calls before.
-        if verify is True:
+        if given is None:
             first = _made_up(model, signature)
             self.calls = [first, _made_up(model, signature, **_OTHER_SIZES), first]
         else:
-            batches = _cut(signature, verify)
+            batches = _cut(signature, given)
             self.calls = [_given(signature, batch) for batch in batches]
             self.calls += [self.calls[0]] * max(1, 3 - len(self.calls))
         self.first_arguments = self.calls[0]
@@ -63,20 +63,20 @@ class Steps:
         first_feed: The inputs of the file by name for the first call.
     """
 
-    def __init__(self, model, stream, verify):
+    def __init__(self, model, stream, given):
         """Checks the given sequence, or makes up a sequence.
 
         Args:
             model: The model that was given to export().
             stream: The streaming.Stream of the copy of the model.
-            verify: The argument of export(), but not False.
+            given: The argument verify_inputs of export(), or its arrays.
         """
         self._stream = stream
         count = len(stream.signature) - stream.has_own_states
         self._signature = stream.signature[:count]
-        calls = _CALLS if verify is True else None
+        calls = _CALLS if given is None else None
         longer = keras.tree.map_structure(lambda spec: self._longer(spec, calls), self._signature)
-        arguments = _made_up(model, longer) if verify is True else _given(longer, verify)
+        arguments = _made_up(model, longer) if given is None else _given(longer, given)
         arguments = keras.tree.map_structure(self._begun, self._signature, arguments)
         # Twice, since a runtime may keep something of the calls before.
         self.calls = [arguments, arguments]
@@ -102,14 +102,14 @@ class Steps:
                 steps = self._arrays[spec.name].shape[1]
                 if steps % spec.shape[1] or not steps:
                     raise ValueError(
-                        f"verify must have a multiple of the {spec.shape[1]} steps of a call, but "
+                        f"verify_inputs must have a multiple of the {spec.shape[1]} steps of a call, but "
                         f"{spec.name!r} has {steps} steps."
                     )
                 counts.add(steps // spec.shape[1])
         counts = counts - {1} or counts
         if len(counts) > 1:
             raise ValueError(
-                f"verify must have one number of steps, but its inputs have the steps of {counts} calls."
+                f"verify_inputs must have one number of steps, but they have the steps of {counts} calls."
             )
         return counts.pop()
 
@@ -160,7 +160,7 @@ def _refuse_empty(signature, arguments):
         # WHY: there is nothing to compare, and ONNX Runtime ends the process at a batch without rows.
         if not array.size:
             raise ValueError(
-                f"verify must be a batch that is not empty, or False, but {name!r} has the shape {array.shape}."
+                f"verify_inputs must not be empty, but {name!r} has the shape {array.shape}."
             )
     return arguments
 

@@ -205,8 +205,7 @@ def arguments(signature, batch):
         keras.tree.assert_same_structure(_in_lists(signature), _in_lists(given))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"verify must be True, False or a batch in the structure of {signature}, but it has "
-            f"another structure: {error}"
+            f"verify_inputs must have the structure of {signature}, but it has another one: {error}"
         ) from error
 
     def array(spec, value):
@@ -217,11 +216,11 @@ def arguments(signature, batch):
                 raise TypeError(f"it has other values as {spec.dtype.name}")
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"verify must fit the signature, where {spec.name!r} has the type {spec.dtype.name}: {error}."
+                f"verify_inputs must fit the signature, where {spec.name!r} has the type {spec.dtype.name}: {error}."
             ) from error
         if not spec.shape.is_compatible_with(value.shape):
             raise ValueError(
-                f"verify must fit the signature, where {spec.name!r} has the shape {spec.shape}, but it has "
+                f"verify_inputs must fit the signature, where {spec.name!r} has the shape {spec.shape}, but it has "
                 f"an array of shape {value.shape}."
             )
         return converted
@@ -240,11 +239,11 @@ def batch_of_file(path, signature):
         with np.load(os.path.expanduser(path)) as file:
             arrays = dict(file)
     except (AttributeError, EOFError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"verify: {path} is not a file of np.savez: {error}") from error
+        raise ValueError(f"verify_inputs: {path} is not a file of np.savez: {error}") from error
     names = [spec.name for spec in keras.tree.flatten(signature)]
     if sorted(arrays) != sorted(names):
         raise ValueError(
-            f"verify: {path} must have the arrays {', '.join(names)}, but it has {', '.join(arrays) or 'none'}."
+            f"verify_inputs: {path} must have the arrays {', '.join(names)}, but it has {', '.join(arrays) or 'none'}."
         )
     batch = keras.tree.pack_sequence_as(signature, [arrays[name] for name in names])
     return batch[0] if len(batch) == 1 else batch

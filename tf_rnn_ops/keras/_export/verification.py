@@ -31,14 +31,14 @@ _INT8_ERRORS, _OF_KNOWN_INT8 = 4.0, 0.03
 _REPEATS = 20
 
 
-def verify(model, called, outputs, verify, load, in_int8, in_float32, tolerance):
+def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance):
     """Compares a file with its model.
 
     Args:
         model: The model.
         called: The Stream of the file, or its signature.
         outputs: The Outputs of the file.
-        verify: The argument of export(), but not False.
+        given: The argument verify_inputs of export(), or its arrays.
         load: A function that loads the file; see formats.
         in_int8: Whether the file has int8 weights that the model does not have.
         in_float32: Whether the runtime computes float64 in float32.
@@ -51,7 +51,7 @@ def verify(model, called, outputs, verify, load, in_int8, in_float32, tolerance)
         ValueError: The file or the model does not run, or the results differ by more than is allowed.
     """
     streams = isinstance(called, Stream)
-    feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
+    feed = (feeds.Steps if streams else feeds.Batch)(model, called, given)
     int8 = Int8Error(model) if in_int8 or is_quantized(model) else None
     limits = _limits(model, int8, in_float32)
     function = time_axes.without_states(model) if streams else model.__call__
@@ -64,7 +64,7 @@ def verify(model, called, outputs, verify, load, in_int8, in_float32, tolerance)
             try:
                 want = outputs.results(reference(*arguments))
             except Exception as error:  # the layers of a model raise errors of any kind
-                if k == 0 or verify is not True:
+                if k == 0 or given is not None:
                     raise _not_run(f"model {model.name!r}", arguments, error) from error
                 note = f"The model does not run on other sizes, such as {_shapes(arguments)}."
                 continue
@@ -84,7 +84,7 @@ def verify(model, called, outputs, verify, load, in_int8, in_float32, tolerance)
             if not one.agrees:
                 raise ValueError(
                     f"The file and the model have different results: {one} It is call {k + 1} of the file, "
-                    f"with {_shapes(arguments)}. Give a batch of your data as verify, or the tolerance that "
+                    f"with {_shapes(arguments)}. Give a batch of your data as verify_inputs, or the tolerance that "
                     "it needs."
                 )
             found.append(one)

@@ -18,18 +18,18 @@ class Explanation(NamedTuple):
         kind: Its class.
         path: 'fused' (an op of this package), 'keras' (Keras's implementation), 'fused, keras in training',
             or 'none' for a stack if the ops are not loaded.
-        why: The reason why the layer is not fused; empty if it is.
+        reason: The reason why the layer is not fused; empty if it is.
 
     Example:
         >>> import tf_rnn_ops.keras
         >>> tf_rnn_ops.keras.explain(tf_rnn_ops.keras.LSTM(4, name="lstm"), print_fn=None)[0]
-        Explanation(layer='lstm', kind='LSTM', path='fused', why='')
+        Explanation(layer='lstm', kind='LSTM', path='fused', reason='')
     """
 
     layer: str
     kind: str
     path: str
-    why: str
+    reason: str
 
 
 class Explanations(Shown, list):
@@ -66,7 +66,7 @@ class Explanations(Shown, list):
         """The table and the notes."""
         if not self:
             return ["There is no recurrent layer."]
-        return [[("layer", "class", "path", "why"), *self], *self.notes]
+        return [[("layer", "class", "path", "reason"), *self], *self.notes]
 
 
 def explain(
