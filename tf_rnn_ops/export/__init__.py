@@ -9,7 +9,7 @@ from typing import Any
 
 from tf_rnn_ops.export.exported_layer import ExportedLayer
 
-__all__ = [ExportedLayer, "openvino_extensions"]
+__all__ = ["ExportedLayer", "openvino_extensions"]
 
 
 def openvino_extensions() -> list[Any]:
