@@ -45,4 +45,5 @@ def openvino_extensions() -> list[Any]:
     """
     from tf_rnn_ops.export import formats
 
-    return formats.writer("openvino").extensions()
+    extensions: list[Any] = formats.writer("openvino").extensions()
+    return extensions
