@@ -41,7 +41,7 @@ def test_the_table(capsys):
     assert "unroll" in why["before"] and "activation=elu" in why["elu"]
     assert "convert" in why["cell"] and "convert" in why["stock"]
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["layer", "class", "path", "why"]
+    assert lines[0].split() == ["layer", "class", "path", "reason"]
     assert len(lines) == 1 + len(rows) + len(rows.notes)
     for line, row in zip(lines[1:], rows):
         assert line.startswith(row.layer) and line.endswith(row.reason)

@@ -315,7 +315,7 @@ def test_batches_of_a_wrong_kind(tmp_path):
     ids = keras.Model(words, keras.layers.LSTM(2)(keras.layers.Embedding(5, 3)(words)))
     for model, batch, text in (
         (two, 5, "another structure"),
-        (two, None, "another structure"),
+        (two, {"a": 5}, "another structure"),
         (ids, np.full((1, TIME), 1.5), "'words' has the type int32: it has other values as int32"),
     ):
         with pytest.raises(ValueError, match=text):

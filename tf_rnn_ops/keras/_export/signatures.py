@@ -205,7 +205,7 @@ def arguments(signature, batch):
         keras.tree.assert_same_structure(_in_lists(signature), _in_lists(given))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"verify_inputs must have the structure of {signature}, but it has another one: {error}"
+            f"verify_inputs must have the structure of {signature}, but it has another structure: {error}"
         ) from error
 
     def array(spec, value):
