@@ -193,11 +193,11 @@ def _seconds(call, count):
 
 def measure(problem, name, args):
     with tempfile.TemporaryDirectory() as folder:
-        became, (ours, other) = compare(problem, name, args, pathlib.Path(folder))
+        target_op, (ours, other) = compare(problem, name, args, pathlib.Path(folder))
     return {
         "format": name,
         "layer": problem.name,
-        "became": became,
+        "target_op": target_op,
         "ms": 1e3 * statistics.median(ours),
         "other_ms": 1e3 * statistics.median(other),
         "ratio": statistics.median(a / b for a, b in zip(ours, other, strict=True)),
