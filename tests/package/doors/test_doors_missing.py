@@ -332,12 +332,6 @@ def test_what_is_excluded_from_weight_decay(monkeypatch):
         tf_rnn_ops.keras.convert(model)
 
 
-def test_moving_averages():
-    optimizer = keras.optimizers.SGD(use_ema=True)  # not built, so without the attribute
-    with pytest.raises(RuntimeError, match=no("_model_variables_moving_average")):
-        optimizers.moving_averages(optimizer)
-
-
 def test_without_inner_loop(monkeypatch):
     for cls in (keras.layers.LSTM, keras.layers.GRU, keras.layers.RNN):
         monkeypatch.delattr(cls, "inner_loop")

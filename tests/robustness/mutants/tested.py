@@ -268,8 +268,6 @@ PYTHON_TESTS = {
     "tf_rnn_ops/params/": ["tests/params"],
     "tf_rnn_ops/keras/tools/convert": ["tests/keras/test_keras_convert.py"],
     "tf_rnn_ops/keras/tools/stack_to_keras": ["tests/keras/test_convert_stacks.py"],
-    "tf_rnn_ops/keras/tools/keras_to_stack": ["tests/keras/test_convert_to_stack.py"],
-    "tf_rnn_ops/keras/tools/chains": ["tests/keras/test_convert_to_stack.py"],
     "tf_rnn_ops/keras/tools/": [
         "tests/keras/test_keras_convert.py", "tests/keras/test_convert_state.py",
         "tests/keras/test_convert_optimizer.py", "tests/keras/test_convert_stacks.py",
@@ -277,7 +275,7 @@ PYTHON_TESTS = {
 }  # fmt: skip
 # How a model is copied, with its weights and its optimizer.
 _COPYING = (
-    "carry", "chains", "convert", "copying", "keras_to_stack", "pairs", "recompile", "slots",
+    "carry", "convert", "copying", "pairs", "recompile", "slots",
     "stack_to_keras",
 )  # fmt: skip
 PYTHON_FILES = _files(
