@@ -9,7 +9,6 @@ from tf_rnn_ops.keras.layers import *  # noqa: E402, F403
 from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E402
 from tf_rnn_ops.keras.layers import quantize_model as _quantize_model  # noqa: E402
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
-from tf_rnn_ops.keras.tools import keras_export as _keras_export  # noqa: E402
 from tf_rnn_ops.keras.tools import pickling as _pickling  # noqa: E402
 from tf_rnn_ops.keras.tools.accelerate import Acceleration, accelerate, restore  # noqa: E402
 from tf_rnn_ops.keras.tools.compare import ModelComparison, compare  # noqa: E402
@@ -20,7 +19,6 @@ from tf_rnn_ops.keras.tools.from_onnx import from_onnx  # noqa: E402
 from tf_rnn_ops.keras.tools.timing import Timing  # noqa: E402
 
 _bidirectional.guard()
-_keras_export.guard()
 _pickling.guard()
 _quantize_model.guard()
 

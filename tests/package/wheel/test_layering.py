@@ -150,9 +150,9 @@ PY_RULES = {
             "native",
             "params",
         },
-        {"keras", "matplotlib", "numpy", "tensorflow"},
+        {"keras", "numpy", "tensorflow"},
     ),
-    "compare": ({"keras"}, {"keras", "matplotlib", "numpy"}),
+    "compare": ({"keras"}, {"keras", "numpy"}),
     "contrib": (
         {"_initializers", "_seeds", "_types", "native", "params", "raw_ops"},
         {"google", "numpy", "tensorflow"},
