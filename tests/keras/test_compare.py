@@ -227,11 +227,6 @@ def test_a_function_of_this_package(x):
     assert found.difference < 1e-6
 
 
-def test_plot(model, x, tmp_path):
-    compare(model, x, repeats=1, plot=tmp_path / "times.png", print_fn=None)
-    assert (tmp_path / "times.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_bad_arguments(model, x):
     with pytest.raises(TypeError, match="model must be a Keras 3 model, but it is a LSTM"):
         compare(keras.layers.LSTM(2), x)

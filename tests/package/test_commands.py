@@ -29,28 +29,6 @@ PARSING = sorted(
 )
 
 
-def _plot_refusal(path, capsys):
-    """The error of the command on a model that does not exist."""
-    assert compare.main(["nowhere.keras", "--plot", str(path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    return line
-
-
-def test_a_plot_that_cannot_be_written_is_refused_first(tmp_path, capsys):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "none" / "x.png", tmp_path / "file" / "x.png", tmp_path / "folder"):
-        line = _plot_refusal(path, capsys)
-        assert "--plot must be a file in a folder" in line and str(path) in line
-    line = _plot_refusal(tmp_path / "t.xyz", capsys)
-    assert "--plot must end in one of" in line and "png" in line and "t.xyz" in line
-
-
-@pytest.mark.parametrize("name", ["t.png", "t.PNG", "t"])
-def test_other_plots_are_not_refused(name, tmp_path, capsys):
-    assert "--plot" not in _plot_refusal(tmp_path / name, capsys)
-
-
 @pytest.mark.parametrize("flag", ["--batch", "--time", "--repeats"])
 @pytest.mark.parametrize("value", ["0", "-3"])
 def test_sizes_below_one_are_refused_by_name(flag, value, capsys):

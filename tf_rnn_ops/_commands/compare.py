@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import pathlib
 import sys
 import zipfile
 from typing import TYPE_CHECKING, Any, Sequence
@@ -49,9 +47,6 @@ def main(argv: list[str] | None = None) -> int:
         parser.add_argument(
             f"--{name}", type=int, default=default, help=f"{what} (default: %(default)s)"
         )
-    parser.add_argument(
-        "--plot", metavar="FILE", help="draw the times into this file, such as times.png"
-    )
     options = parser.parse_args(argv)
     for name, _, _ in _SIZES:
         if (given := getattr(options, name)) < 1:
@@ -62,8 +57,6 @@ def main(argv: list[str] | None = None) -> int:
     from tf_rnn_ops.keras import compare
 
     try:
-        if options.plot is not None:
-            _check_plot(pathlib.Path(options.plot))
         model = _load(options.model)
         if not model.compiled:
             model.compile("sgd", "mean_squared_error")
@@ -72,26 +65,11 @@ def main(argv: list[str] | None = None) -> int:
         )
         names = getattr(model, "output_names", None)  # only functional models have names
         y = _targets(model.loss, model.predict_on_batch(x), names)
-        compare(model, x, y, repeats=options.repeats, plot=options.plot)
+        compare(model, x, y, repeats=options.repeats)
     except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
-
-
-def _check_plot(path: pathlib.Path) -> None:
-    """Raises ValueError if the picture cannot be written to the path, before all the work."""
-    folder = path.parent
-    if not (folder.is_dir() and os.access(folder, os.W_OK)) or path.is_dir():
-        raise ValueError(f"--plot must be a file in a folder that can be written to, not {path}.")
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-    except ImportError:
-        return  # compare() reports it
-    formats = FigureCanvasAgg.get_supported_filetypes()
-    suffix = path.suffix[1:].lower()
-    if suffix and suffix not in formats:  # matplotlib adds a missing suffix
-        raise ValueError(f"--plot must end in one of {', '.join(formats)}, but it is {path}.")
 
 
 def _load(path: str) -> keras.Model:

@@ -8,7 +8,6 @@ from tf_rnn_ops.keras import layers  # noqa: E402
 from tf_rnn_ops.keras._convert.accelerate import accelerate, restore  # noqa: E402
 from tf_rnn_ops.keras._convert.convert import convert  # noqa: E402
 from tf_rnn_ops.keras._convert.from_onnx import from_onnx  # noqa: E402
-from tf_rnn_ops.keras._export import keras_export as _keras_export  # noqa: E402
 from tf_rnn_ops.keras._export.export import Exported, export  # noqa: E402
 from tf_rnn_ops.keras._report.compare import ModelComparison, compare  # noqa: E402
 from tf_rnn_ops.keras._report.explain import explain  # noqa: E402
@@ -19,7 +18,6 @@ from tf_rnn_ops.keras.layers import quantize_model as _quantize_model  # noqa: E
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
 
 _bidirectional.guard()
-_keras_export.guard()
 _pickling.guard()
 _quantize_model.guard()
 

@@ -76,7 +76,6 @@ RAISE = {
     ),
     f"{FRAMEWORK}ops:strip_name_scope": lambda: graphs.without_scope("a/b", "a"),
     f"{FRAMEWORK}ops:prepend_name_scope": lambda: graphs.with_scope("b", "a"),
-    f"{FRAMEWORK}ops:get_from_proto_function": lambda: graphs.variable_from_proto(None, None),
     f"{SAVEABLE}SaveSpec": lambda: checkpoints.Saveable("x", {}, [tf.Variable(1.0)]),
     f"{TRACKING}no_automatic_dependency_tracking": lambda: checkpoints.untracked(print)(None),
 }
@@ -250,7 +249,6 @@ def test_masks_under_another_name_are_not_ignored(monkeypatch):
     model = _model(tf_rnn_ops.keras.CudnnLSTM(2))
     for use in (
         lambda: tf_rnn_ops.keras.convert(model, to="keras"),
-        lambda: from_keras(_model()),
         lambda: internals.mask_of(model.inputs[0]),
     ):
         with pytest.raises(RuntimeError, match=no("_keras_mask")):
@@ -331,12 +329,6 @@ def test_what_is_excluded_from_weight_decay(monkeypatch):
     monkeypatch.setattr(keras.optimizers.Optimizer, "exclude_from_weight_decay", exclude)
     with pytest.raises(RuntimeError, match=no("_exclude_from_weight_decay_pattern")):
         tf_rnn_ops.keras.convert(model)
-
-
-def test_moving_averages():
-    optimizer = keras.optimizers.SGD(use_ema=True)  # not built, so without the attribute
-    with pytest.raises(RuntimeError, match=no("_model_variables_moving_average")):
-        optimizers.moving_averages(optimizer)
 
 
 def test_without_inner_loop(monkeypatch):

@@ -144,7 +144,7 @@ PY_RULES = {
         {"keras", "numpy", "tensorflow"},
     ),
     "keras/_convert/stacks": (
-        {"keras/_internals", "keras/layers", "keras/path", "params", "params/keras"},
+        {"keras/layers", "keras/path", "params", "params/keras"},
         {"keras", "numpy"},
     ),
     "keras/_convert": (
@@ -169,7 +169,7 @@ PY_RULES = {
             "native",
             "params/keras",
         },
-        {"keras", "matplotlib", "numpy", "tensorflow"},
+        {"keras", "numpy", "tensorflow"},
     ),
     "keras/_export": (
         {
@@ -199,7 +199,7 @@ PY_RULES = {
     ),
     "_commands": (
         {"_whole", "export", "info", "keras", "portable"},
-        {"google", "keras", "matplotlib", "numpy", "tensorflow"},
+        {"google", "keras", "numpy", "tensorflow"},
     ),
     "info": ({"__init__", "native"}, {"keras", "numpy", "tensorflow"}),
 }

@@ -246,7 +246,7 @@ def test_a_private_name_is_noticed(text, name):
 
 
 def test_a_name_of_another_folder_is_noticed():
-    path = PACKAGE / "keras" / "_convert" / "stacks" / "chains.py"
+    path = PACKAGE / "keras" / "_convert" / "stacks" / "graph.py"
     tree = ast.parse("from tf_rnn_ops.params._chain import Fed\nstack._private(1)")
     assert foreign_imports(path, tree) == {"tf_rnn_ops.params._chain.Fed"}
     folders = {"_private": {PACKAGE / "params"}}

@@ -160,13 +160,6 @@ def test_keras_export_to_onnx(models, tmp_path):
     check(module.run(path, {"x": models[2]}), models)
 
 
-def test_keras_export_names_ours(tmp_path):
-    model = keras.Sequential([keras.Input(batch_shape=(BATCH, TIME, SIZE)), rnn.LSTM(UNITS)])
-    model.quantize("int8")
-    with pytest.raises(ValueError, match="Use tf_rnn_ops.keras.export"):
-        model.export(str(tmp_path / "m.tflite"), format="litert", verbose=False)
-
-
 @pytest.mark.parametrize("layer", [rnn.LSTM, rnn.GRU])
 def test_openvino_extensions(layer, models, tmp_path):
     import openvino

@@ -156,7 +156,7 @@ REASONS = {
         "activations tanh and sigmoid",
     ),
     "projection": (BATCH, lambda: rnn.ProjectedLSTM(UNITS, num_proj=2), "has no projection"),
-    "zoneout": (BATCH, lambda: rnn.ZoneoutLSTM(UNITS, zoneout_h=0.1), "it has zoneout"),
+    "zoneout": (BATCH, lambda: rnn.ZoneoutLSTM(UNITS, zoneout_h=0.1), "has no zoneout"),
     "c": (BATCH, lambda: keras.layers.LSTM(UNITS, return_state=True), "its final c is read"),
 }
 

@@ -267,8 +267,6 @@ PYTHON_TESTS = {
     "tf_rnn_ops/params/": ["tests/params"],
     "tf_rnn_ops/keras/_convert/convert": ["tests/keras/test_keras_convert.py"],
     "tf_rnn_ops/keras/_convert/stacks/stack_to_keras": ["tests/keras/test_convert_stacks.py"],
-    "tf_rnn_ops/keras/_convert/stacks/keras_to_stack": ["tests/keras/test_convert_to_stack.py"],
-    "tf_rnn_ops/keras/_convert/stacks/chains": ["tests/keras/test_convert_to_stack.py"],
     "tf_rnn_ops/keras/_convert/": [
         "tests/keras/test_keras_convert.py", "tests/keras/test_convert_state.py",
         "tests/keras/test_convert_optimizer.py", "tests/keras/test_convert_stacks.py",
@@ -276,8 +274,8 @@ PYTHON_TESTS = {
 }  # fmt: skip
 # How a model is copied, with its weights and its optimizer.
 _COPYING = (
-    "carry", "convert", "copying", "pairs", "recompile", "slots", "stacks/chains",
-    "stacks/keras_to_stack", "stacks/stack_to_keras",
+    "carry", "convert", "copying", "pairs", "recompile", "slots",
+    "stacks/stack_to_keras",
 )  # fmt: skip
 PYTHON_FILES = _files(
     "tf_rnn_ops/params/**/*.py", *(f"tf_rnn_ops/keras/_convert/{name}.py" for name in _COPYING)

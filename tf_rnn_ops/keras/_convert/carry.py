@@ -68,9 +68,9 @@ def carry_state(pairs):
 
 
 def carry_group(group):
-    """Copies weights, states and flags to the replacement of a KerasStack or Chain."""
+    """Copies weights, states and flags of a stack to its KerasStack."""
     if group.old:
-        for variable, value in zip(group.new, group.transfer(group.old, summed=True), strict=True):
+        for variable, value in zip(group.new, group.values(), strict=True):
             variable.assign(value)
     group.carry_flags()
 

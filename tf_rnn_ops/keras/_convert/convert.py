@@ -6,7 +6,6 @@ from typing import TypeVar
 import keras
 
 from tf_rnn_ops.keras._convert import copying
-from tf_rnn_ops.keras._convert.stacks import chains
 from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS, reason_against
 from tf_rnn_ops.keras.layers import paths, quantization
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
@@ -23,7 +22,6 @@ _CLASSES = {
     "tf_rnn_ops": dict(_PAIRS),
     "keras": {ours: stock for stock, ours in _PAIRS},
 }
-_STACK = "stack"
 # The number of layers that a warning names.
 _NAMED = 5
 _Model = TypeVar("_Model", bound=keras.layers.Layer)
@@ -47,21 +45,15 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     ... if the model already has such a name. The initial and final states and the lengths of a call keep
     their shapes. If `model` is a stack, the result is a model.
 
-    With to='stack' each chain of LSTM, GRU or SimpleRNN layers, or of Bidirectional layers around them, in
-    a functional or sequential model becomes one stack with the name of the first layer. The layers of a
-    chain have the same units and other arguments, and at most one Dropout between two layers. Other layers
-    are converted as with to='tf_rnn_ops'. A stack raises an error for masks other than padding on the
-    right, which the layers accept.
-
-    'keras' and 'stack' assume that the model is called without the argument `mask`, so that all masks come
-    from its layers, such as Masking and Embedding. A copy that is called with a mask may have other
-    outputs in masked steps. A stack raises an error for sequence_lengths below 0 or above the number of
-    steps. A copy with to='keras' clips such lengths to this range.
+    It assumes that the model is called without the argument `mask`, so that all masks come from its layers,
+    such as Masking and Embedding. A copy that is called with a mask may have other outputs in masked steps.
+    A stack raises an error for sequence_lengths below 0 or above the number of steps. The copy clips such
+    lengths to this range. An optimizer that trained a stack begins anew in the copy, with a warning.
 
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a user's class that
             from_config can create.
-        to: 'tf_rnn_ops', 'keras' for the opposite direction, or 'stack'.
+        to: 'tf_rnn_ops', or 'keras' for the opposite direction.
         quantize: 'int8' quantizes the weights of the recurrent layers of the copy that have int8 kernels, as
             quantize("int8") of a model does for all layers. Stacks become layers first, as with to='keras',
             if Keras has such layers; other stacks keep float weights. None keeps the type of the weights.
@@ -73,8 +65,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         TypeError: model is not a Keras 3 model or layer.
         ValueError: to or quantize is unknown; quantize is given and to is not 'tf_rnn_ops', or no recurrent
             layer can be quantized; to is not 'tf_rnn_ops' and a layer has int8 weights; the model, its
-            optimizer or a metric cannot be copied; to is 'keras' and Keras has no counterpart of a layer or
-            function of this package, or of a subclass; or to is 'stack' and there is no chain.
+            optimizer or a metric cannot be copied; or to is 'keras' and Keras has no counterpart of a layer or
+            function of this package, or of a subclass.
 
     Example:
         >>> import keras
@@ -109,9 +101,8 @@ def convert_silently(model: _Model, to: str = "tf_rnn_ops", quantize: str | None
         raise TypeError(
             f"model must be a Keras model or layer, but it is a {type(model).__name__}."
         )
-    if to not in (*_CLASSES, _STACK):
-        known = sorted([*_CLASSES, _STACK])
-        raise ValueError(f"to must be one of {known}, but it is {to!r}.")
+    if to not in _CLASSES:
+        raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
     if quantize not in (None, "int8") or (quantize and to != "tf_rnn_ops"):
         wanted = "'int8' or None" if to == "tf_rnn_ops" else f"None with to={to!r}"
         raise ValueError(f"quantize must be {wanted}, but it is {quantize!r}.")
@@ -165,9 +156,6 @@ def _quantize(model, mode):
 
 def converted(model, to):
     """As convert(), without the checks. Functions of this package do not change."""
-    if to == _STACK:
-        found = chains.find(model, copying.can_be_rebuilt)
-        return copying.copy_of(model, _CLASSES["tf_rnn_ops"], chains=found)
     return copying.copy_of(model, _CLASSES[to], stacks=to == "keras")
 
 

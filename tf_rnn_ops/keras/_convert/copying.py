@@ -10,7 +10,6 @@ from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS, reason_against
 from tf_rnn_ops.keras._convert.stacks.graph import maskable
-from tf_rnn_ops.keras._convert.stacks.keras_to_stack import Chain
 from tf_rnn_ops.keras._convert.stacks.stack_to_keras import KerasStack
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
@@ -21,7 +20,7 @@ from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params.keras.internals import call_of, flatten_layers
 
 
-def copy_of(model, classes, stacks=False, chains=()):
+def copy_of(model, classes, stacks=False):
     """A copy of a model, in the scope of its distribution strategy.
 
     Args:
@@ -29,7 +28,6 @@ def copy_of(model, classes, stacks=False, chains=()):
         classes: {class of a recurrent layer: its class in the copy}.
         stacks: Whether to replace stacks_that_are_replaceable by layers of Keras, if these compute the
             same function.
-        chains: A list of Chain: layers of the model to replace by stacks.
 
     Returns:
         The copy, with the weights and all other state of the model.
@@ -39,7 +37,7 @@ def copy_of(model, classes, stacks=False, chains=()):
     """
     with _scope(model):
         masks = maskable(model, can_be_rebuilt) if stacks else None
-        copier = _Copier(classes, masks, chains, {one.name for one in flatten_layers(model)})
+        copier = _Copier(classes, masks, {one.name for one in flatten_layers(model)})
         copy = copier.copy(model)
         if isinstance(copy, KerasStack):
             return copier.model_of(copy)
@@ -75,27 +73,21 @@ class _Copier:
     """Copies layers, each layer once.
 
     Attributes:
-        groups: A list of KerasStack, one for each stack to replace, and Chain.
+        groups: A list of KerasStack, one for each stack to replace.
     """
 
-    def __init__(self, classes, maskable_stacks, chains, used_names):
-        """Records the places of the chains.
+    def __init__(self, classes, maskable_stacks, used_names):
+        """Begins without copies.
 
         Args:
             classes: See copy_of.
             maskable_stacks: See graph.maskable; None to keep stacks.
-            chains: See copy_of.
             used_names: The names of the layers of the model.
         """
         self._used_names = used_names
         self._classes, self._maskable = classes, maskable_stacks
         self._depth = 0  # the layers around the copied one that are not models with a graph
-        self.groups = list(chains)
-        self._copies = {
-            id(layer): chain if layer is chain.layers[0] else _hand_on
-            for chain in chains
-            for layer in (*chain.layers, *chain.dropouts)
-        }
+        self.groups, self._copies = [], {}
 
     def copy(self, layer):
         """The copy of a layer or model."""
@@ -241,18 +233,9 @@ def _arguments_of(layer):
     return {"name": layer.name, "dtype": layer.dtype_policy, "trainable": layer.trainable}
 
 
-def _hand_on(x, **arguments):
-    """The copy of a layer that became a part of a stack: it returns its input."""
-    return x
-
-
 def _layers_of(copy):
     """The layers of a sequential model that replace one layer."""
-    if isinstance(copy, KerasStack):
-        return copy.layers
-    if isinstance(copy, Chain):
-        return [copy.stack]
-    return [] if copy is _hand_on else [copy]
+    return copy.layers if isinstance(copy, KerasStack) else [copy]
 
 
 def can_be_rebuilt(layer):

@@ -15,7 +15,7 @@ def recompile(model, copy, variables, groups):
         model: A compiled model.
         copy: Its copy.
         variables: Pairs (variable, copy) for all variables that the optimizer may train.
-        groups: A list of KerasStack and Chain, whose weights have other shapes in the copy.
+        groups: A list of KerasStack, whose weights have other shapes in the copy.
 
     Raises:
         ValueError: The optimizer or a metric cannot be copied.
@@ -39,9 +39,8 @@ def recompile(model, copy, variables, groups):
     if optimizer is not None:
         twins = {id(variable): [twin] for variable, twin in variables}
         for group in groups:
-            first, *others = group.old or [None]
-            twins.update({id(first): group.new, **dict.fromkeys(map(id, others), [])})
-        _carry_excluded(optimizer, copy.optimizer, model, twins, groups)
+            twins.update({id(stack): group.new for stack in group.old})
+        _carry_excluded(optimizer, copy.optimizer, model, twins)
         if optimizer.built and copy.built:
             slots.carry(optimizer, copy.optimizer, twins, groups)
 
@@ -58,31 +57,19 @@ def _rename_outputs(arguments, model, copy):
             arguments[argument] = {new.get(name, name): one for name, one in value.items()}
 
 
-def _carry_excluded(optimizer, new_optimizer, model, twins, groups):
+def _carry_excluded(optimizer, new_optimizer, model, twins):
     """Copies the arguments of exclude_from_weight_decay, which are not in a config."""
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None:
-        _carry_excluded(inner, new_optimizer.inner_optimizer, model, twins, groups)
+        _carry_excluded(inner, new_optimizer.inner_optimizer, model, twins)
     if exclusion := exclusion_of(optimizer):
         excluded = {id(variable) for variable in model.variables if exclusion.excludes(variable)}
-        _check_groups(optimizer, excluded, groups)
         # WHY not the pattern: paths inside of a Bidirectional are different in a copy.
         pattern = None if model.built else exclusion.pattern
         new_optimizer.exclude_from_weight_decay(
             var_list=[twin for key in excluded for twin in twins.get(key, ())],
             var_names=None if pattern is None else [pattern.pattern],
         )
-
-
-def _check_groups(optimizer, excluded, groups):
-    """Raises ValueError if only some of the weights that become one weight are excluded from decay."""
-    for group in groups:
-        if len({id(variable) in excluded for variable in group.old}) > 1:
-            raise ValueError(
-                f"convert: the optimizer {optimizer.name!r} excludes a part of the weights of "
-                f"{group.replaced[0].name!r} from weight decay, but a stack has one weight for all of "
-                "them: load the model with compile=False, and compile the copy."
-            )
 
 
 def _fresh_metrics(metrics):

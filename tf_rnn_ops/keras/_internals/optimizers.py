@@ -18,16 +18,6 @@ def trained_variables(optimizer):
     return attribute(optimizer, "_trainable_variables", _STATE)
 
 
-def moving_averages(optimizer):
-    """The list of the moving averages of the variables; None without use_ema.
-
-    Needs _model_variables_moving_average. Without it this raises RuntimeError.
-    """
-    if not getattr(optimizer, "use_ema", False):
-        return None
-    return attribute(optimizer, "_model_variables_moving_average", _STATE)
-
-
 class Exclusion:
     """The arguments of exclude_from_weight_decay(), which are not in a config.
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import os
 from typing import Any, Callable
 
 import keras
@@ -93,7 +92,6 @@ def compare(
     x: Any,
     y: Any = None,
     repeats: int = 20,
-    plot: str | os.PathLike | None = None,
     print_fn: Callable[[str], Any] | None = print,
     quantize: str | None = None,
 ) -> ModelComparison:
@@ -113,7 +111,6 @@ def compare(
         y: The batch of its targets, to time also a training step. The model must be compiled. The targets
             of a dataset are used if the model is compiled.
         repeats: Number of calls of each model, at least 1.
-        plot: A file for a picture of the times, such as 'times.png'; needs matplotlib.
         print_fn: A function that is called with the table; None prints nothing. A counter of the calls is
             only shown with `print` on a terminal.
         quantize: 'int8' quantizes the weights of the copy on the layers of this package, as in convert().
@@ -125,7 +122,6 @@ def compare(
         TypeError: model is not a Keras 3 model.
         ValueError: convert() cannot copy the model, quantize is unknown, x is not a batch, y is given and the model is not
             compiled, or repeats is below 1.
-        ImportError: `plot` is given and matplotlib is not installed.
 
     Example:
         >>> import keras
@@ -143,7 +139,6 @@ def compare(
         raise ValueError(f"repeats must be at least 1, but it is {repeats}.")
     if y is not None and not model.compiled:
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")
-    draw = _drawing() if plot is not None else None
     x, y, weights = one_batch.first_batch(x, y)
     models = _copies(model, x, quantize)
     outputs = [keras.tree.flatten(one.predict_on_batch(x)) for one in models]
@@ -167,8 +162,6 @@ def compare(
     )
     if print_fn is not None:
         print_fn(str(found))
-    if draw is not None:
-        draw(plot, found.timings, found.where)
     return found
 
 
@@ -196,12 +189,3 @@ def _on_keras(model):
             quantization.dequantize(layer)
     check_counterparts(model)
     return converted(model, "keras")
-
-
-def _drawing():
-    """The function that draws the picture. Raises an error before the timing if it cannot draw."""
-    try:
-        from tf_rnn_ops.keras._report import compare_plot
-    except ImportError as error:
-        raise ImportError(f"plot needs matplotlib: pip install matplotlib ({error}).") from error
-    return compare_plot.draw

@@ -33,20 +33,6 @@ def missing(thing: Any, name: str, loss: str) -> str:
     return f"{loss}, because in {version} a {type(thing).__name__} has no {name}, which Keras 3.5 to 3.15 have."
 
 
-def is_symbolic(tensor: Any) -> bool:
-    """Whether a tensor is a placeholder in a model. Needs the name KerasTensor of the class."""
-    # A mask of Keras 2 has no history.
-    return any(cls.__name__ == "KerasTensor" for cls in type(tensor).__mro__)
-
-
-def has_history(tensor: Any) -> bool:
-    """Whether a tensor is the result of a call in a model.
-
-    Needs the attribute _keras_history. Without it no tensor has a history; see `call_of`.
-    """
-    return hasattr(tensor, "_keras_history")
-
-
 def call_of(tensor: Any) -> tuple[Any, Any, int]:
     """The call that made a symbolic tensor.
 

@@ -1,7 +1,5 @@
 """Layers and models of Keras 1, 2 and 3 and tf_keras, without importing any of them."""
 
-from tf_rnn_ops.params import _chain
-from tf_rnn_ops.params._chain import CALLER, LAYER
 from tf_rnn_ops.params._classes import KERAS, maker, own_method
 from tf_rnn_ops.params.keras import graph as _keras_graph
 from tf_rnn_ops.params.keras.internals import flatten_layers
@@ -50,7 +48,7 @@ def stack_of(thing, kinds):
     for layer in found:
         _check_class(layer, kinds)
     _check_others(items, kinds)
-    _check_items(items, kinds, alone=len(found) == 1)
+    _check_items(items, kinds, len(found))
     return found
 
 
@@ -68,69 +66,37 @@ def _check_others(items, kinds):
             )
 
 
-def _check_items(items, kinds, alone):
+def _check_items(items, kinds, count):
     """Raises ValueError unless consecutive models use their recurrent layers as one stack.
 
     The list of layers is not enough: operations such as `+` and slices are not layers, and a layer may be
     called twice.
-    """
-    has = [any(_kind(leaf, kinds) is not None for leaf in _leaves([item], kinds)) for item in items]
-    for k, item in enumerate(items):
-        if _kind(item, kinds) is not None or not hasattr(item, "layers"):
-            continue
-        if _keras_graph.is_functional(item):
-            _check_graph(item, kinds, alone, follows=any(has[:k]), goes_on=any(has[k + 1 :]))
-        elif type(item).__name__ == "Sequential" and not own_method(item, _CALLS, KERAS):
-            _check_items(list(item.layers), kinds, alone)
-        elif has[k] and not alone:
-            raise ValueError(
-                f"The model {item.name!r} of class {type(item).__name__} overrides call(), so "
-                "the order of its recurrent layers is not known: give a list of them, in their order."
-            )
-
-
-def _check_graph(model, kinds, alone, follows, goes_on):
-    """As _check_items(), for one functional model.
 
     Args:
-        model: The model.
+        items: Layers and models.
         kinds: Names of the classes of the layers.
-        alone: Whether there is only one recurrent layer.
-        follows: Whether recurrent layers come before the model.
-        goes_on: Whether recurrent layers come after the model.
+        count: The number of recurrent layers in the stack.
     """
-
-    def is_link(operation):
-        return _kind(operation, kinds) is not None
-
-    layers = [leaf for leaf in _leaves([model], kinds) if is_link(leaf)]
-    links = _keras_graph.links(model, is_link)
-    before = None
-    for layer in layers:
-        calls = links.get(id(layer), [])
-        if not calls and not alone:
-            raise ValueError(
-                f"The input of {_keras_graph.name_of(layer)} is not known, because a model that overrides call() "
-                "calls it: give a list of the recurrent layers, in their order."
-            )
-        for link in calls:
-            if before is not None:
-                _chain.check_stack([before, link])
-            elif link.sequence.kind == LAYER or (follows and link.sequence.kind != CALLER):
+    own = [[leaf for leaf in _leaves([item], kinds) if _kind(leaf, kinds)] for item in items]
+    for k, (item, layers) in enumerate(zip(items, own)):
+        if _kind(item, kinds) is not None or not hasattr(item, "layers"):
+            continue
+        is_between = any(own[:k]) and any(own[k + 1 :])
+        if type(item).__name__ == "Sequential" and not own_method(item, _CALLS, KERAS):
+            _check_items(list(item.layers), kinds, count)
+        elif not _keras_graph.is_functional(item):
+            if layers and count > 1:
                 raise ValueError(
-                    f"{_chain.capital(link.name)} gets {link.sequence.what}, but it comes first in the "
-                    f"model {model.name!r}, so they are not a stack. Convert each separately."
+                    f"The model {item.name!r} of class {type(item).__name__} overrides call(), so "
+                    "the order of its recurrent layers is not known: give a list of them, in their order."
                 )
-            _chain.check_inputs(link)
-        before = calls[0] if calls else None
-    fed = _keras_graph.end(model, is_link) if goes_on and (layers or follows) else None
-    if fed is not None and (fed.kind, fed.key) != (
-        (LAYER, id(layers[-1])) if layers else (CALLER, None)
-    ):
-        raise ValueError(
-            f"The model {model.name!r} returns {fed.what}, but the recurrent layers after it need the "
-            "output of the last recurrent layer before them: they are not a stack. Convert each separately."
-        )
+        elif is_between or 0 < len(layers) < count:
+            raise ValueError(
+                f"The model {item.name!r} has a part of the stack only, so its place in the stack is not known: "
+                "give a list of the recurrent layers, in their order."
+            )
+        elif layers:
+            _keras_graph.check_stack(item, layers)
 
 
 def _check_class(layer, kinds):

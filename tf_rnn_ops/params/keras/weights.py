@@ -34,10 +34,11 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
 
     Args:
         source: Layers or weights. Layers: an LSTM, GRU, SimpleRNN, or a Bidirectional layer around one
-            (with merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a model whose recurrent
-            layers are one stack, with only dropout between them; a list of layers; or a layer such as
-            tf_rnn_ops.keras.CudnnLSTM. Initial states must be 0 or an Input, and all layers must have the
-            same mask. The caller passes states and masks. A subclass is accepted if it does not override
+            (with merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a sequential or functional model
+            whose recurrent layers are one stack, with only dropout between them, no initial states and no mask
+            but that of a layer such as Masking; a list of layers; or a layer such as
+            tf_rnn_ops.keras.CudnnLSTM. Of a model that calls the layers in another way, give the list of
+            its recurrent layers: the caller passes states and masks. A subclass is accepted if it does not override
             `call`. Weights: a list with the result of get_weights() for each layer: [kernel,
             recurrent_kernel, bias], without the bias if use_bias=False. A Bidirectional layer has the
             weights of the forward layer and then of the backward layer. A single result of get_weights()
@@ -51,7 +52,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     Raises:
         TypeError: `source` has another type.
         ValueError: An array has the wrong shape or type, the number of arrays is wrong, a layer does not
-            compute the function of the op, or initial states are neither 0 nor an Input.
+            compute the function of the op, or a model does not call its recurrent layers as one stack.
 
     Example:
         >>> import numpy as np

@@ -4,7 +4,6 @@ import numpy as np
 
 from tf_rnn_ops.params import _chain
 from tf_rnn_ops.params._chain import CALLER, CONSTANT, LAYER, NOTHING, OTHER, Fed, Link
-from tf_rnn_ops.params.onnx.tensors import OnnxIsMissing
 from tf_rnn_ops.params.onnx.trace import Tracer, batch_first, is_recurrent, name_of
 
 _WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
@@ -53,12 +52,8 @@ def _inlined(model):
     """The model with calls of its own functions replaced by their nodes. The package onnx inlines them."""
     if not getattr(model, "functions", None):
         return model
-    try:
-        from onnx import inliner
-    except ImportError:
-        raise OnnxIsMissing(
-            "Install the package onnx, which inlines the functions of this model."
-        ) from None
+    from onnx import inliner
+
     return inliner.inline_local_functions(model)
 
 
@@ -150,8 +145,6 @@ def _link(tracer, node):
         sequence=_sequence(tracer, node),
         states=states,
         lengths=_lengths(tracer, node),
-        lengths_name="sequence_lens",
-        inputs="an input of the graph",
     )
 
 

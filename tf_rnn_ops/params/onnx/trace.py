@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tf_rnn_ops.params.onnx.tensors import (
-    OnnxIsMissing,
     array_of,
     dimensions,
     evaluate,
@@ -209,7 +208,7 @@ class Tracer:
         inputs = {n: self._done.get(n, Traced(stop=name_of(node))) for n in node.input if n}
         traced = self._follow(node, k, inputs)
         if traced.stop and traced.shapes is None:
-            return traced._replace(shapes=self._shapes_of(name) or self._shape_of_x(name))
+            return traced._replace(shapes=self._shapes_of(name))
         return traced
 
     def _input(self, name):
@@ -265,11 +264,6 @@ class Tracer:
         dims = self._inferred.get(name)
         return None if dims is None else tuple(self._probe(name, dims))
 
-    def _shape_of_x(self, name):
-        """Shapes with open dimensions for an input of a recurrent node; None for other tensors."""
-        dims = self._ranks.get(name)
-        return None if dims is None else tuple(self._probe(name, dims))
-
     def _probe(self, name, dims):
         sizes = [self._size((name, axis), dim) for axis, dim in enumerate(dims)]
         return [tuple(size[probe] for size in sizes) for probe in range(_PROBES)]
@@ -304,7 +298,7 @@ class Tracer:
             return self._shape(node, k, inputs)
         stop = next((t.stop for t in inputs.values() if t.stop), "")
         if stop:
-            return self._filled(node, inputs) or Traced(stop=stop)
+            return Traced(stop=stop)
         if node.op_type in ("Identity", "Dropout", "Cast"):
             if node.op_type == "Dropout" or inputs[node.input[0]].labels is not None:
                 return _same(node, k, inputs) or here
@@ -316,24 +310,6 @@ class Tracer:
         if not constant and _cuts(node, inputs):
             return here
         return self._run(node, k, inputs, moved) or here
-
-    def _filled(self, node, inputs):
-        """The output of a node that fills a state of unknown shape with one value; None for other nodes."""
-        name = node.output[0]
-        if name not in self._ranks or node.op_type not in ("ConstantOfShape", "Expand"):
-            return None
-        if node.op_type == "Expand":
-            value = inputs[node.input[0]]
-        else:
-            value = _constant(
-                array_of(node.attribute[0].t) if node.attribute else np.zeros(1, np.float32)
-            )
-        if not value.is_constant or len(np.unique(value.values[0])) != 1:
-            return None
-        shapes = self._probe(name, self._ranks[name])
-        one = np.ravel(value.values[0])[0]
-        filled = tuple(np.full(shape, one) for shape in shapes)
-        return Traced(values=filled, shapes=tuple(shapes), dtype=value.dtype)
 
     def _shape(self, node, k, inputs):
         (given,) = inputs.values() or [Traced()]
@@ -355,8 +331,6 @@ class Tracer:
                 continue
             try:
                 results = evaluate(node, self._opset, arrays)
-            except OnnxIsMissing:
-                raise
             except Exception:  # the evaluator rejects these arrays
                 return None
             found.append(np.asarray(results[[n for n in node.output if n].index(node.output[k])]))

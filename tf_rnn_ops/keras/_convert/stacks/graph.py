@@ -1,37 +1,19 @@
-"""The calls in functional and sequential models of Keras, and the masks of the models inside of them."""
-
-import collections
+"""The masks of functional and sequential models of Keras and of the models inside of them."""
 
 import keras
 
 from tf_rnn_ops.params.keras.internals import call_of, mask_of
 
 
-class Graph:
-    """The calls in a functional or built sequential model.
-
-    Attributes:
-        nodes: The calls, in the order of the layers.
-        calls: {id of an operation: number of its calls}.
-        users: {id of a tensor: the calls with this argument}. None in a list stands for an output of the
-            model.
-    """
-
-    def __init__(self, model):
-        self.nodes, pending, seen = [], collections.deque(model.outputs), set()
-        self.users = collections.defaultdict(list)
-        for tensor in model.outputs:
-            self.users[id(tensor)].append(None)
-        while pending:
-            node, _, _ = call_of(pending.popleft())
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            self.nodes.insert(0, node)
-            for tensor in node.input_tensors:
-                self.users[id(tensor)].append(node)
-                pending.append(tensor)
-        self.calls = collections.Counter(id(node.operation) for node in self.nodes)
+def calls_of(model):
+    """The calls in a functional or built sequential model, each after the calls that use it."""
+    found, pending = {}, list(model.outputs)
+    for tensor in pending:
+        node = call_of(tensor)[0]
+        if id(node) not in found:
+            found[id(node)] = node
+            pending += node.input_tensors
+    return list(found.values())
 
 
 def has_graph(model):
@@ -78,7 +60,7 @@ def _called_with_masks(model):
         return set(map(id, model.layers))
     return {
         id(node.operation)
-        for node in Graph(model).nodes
+        for node in calls_of(model)
         if any(
             mask is not None
             for mask in (

@@ -243,25 +243,10 @@ class KerasStack:
         """The weights of all cells."""
         return [variable for layer in self.cells for variable in layer.weights]
 
-    def transfer(self, values, summed):
-        """Converts values for `old` to values for `new`.
-
-        Args:
-            values: One value for each of the old weights, in their layout.
-            summed: Whether Keras's one bias is the sum of the two biases of a stack, as for weights. If
-                not, all three values are equal, as for slots of an optimizer.
-
-        Returns:
-            A list of arrays.
-        """
-        (buffer,) = values
-        layout, buffer = self.stack.layout, keras.ops.convert_to_numpy(buffer).copy()
-        if not summed:
-            has_sum = layout.rnn_mode != "gru"
-            for block in layout.biases:
-                if not self.stack.use_bias or (block.source == "recurrent" and has_sum):
-                    buffer[block.offset : block.end] = 0
-        levels = to_keras(layout, buffer, use_bias=self.stack.use_bias)
+    def values(self):
+        """The values of `new`, arrays."""
+        buffer = keras.ops.convert_to_numpy(self.stack.params)
+        levels = to_keras(self.stack.layout, buffer, use_bias=self.stack.use_bias)
         return [array for level in levels for array in level]
 
     def carry_flags(self):
