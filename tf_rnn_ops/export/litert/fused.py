@@ -35,7 +35,9 @@ NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 def reason_against(facts: exporting.Facts) -> str:
     """The reason why a node cannot be the fused op; empty if it can."""
     network = facts.network
-    if what := "peepholes" if network is None else lacking.part(network):
+    if network is None:
+        return "LiteRT's fused LSTM has no peepholes"
+    if what := lacking.part(network):
         return f"LiteRT's fused LSTM has no {what}"
     if network.rnn_mode != "lstm":
         return "LiteRT has a fused op for LSTM only"

@@ -48,7 +48,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     It assumes that the model is called without the argument `mask`, so that all masks come from its layers,
     such as Masking and Embedding. A copy that is called with a mask may have other outputs in masked steps.
     A stack raises an error for sequence_lengths below 0 or above the number of steps. The copy clips such
-    lengths to this range. An optimizer that trained a stack begins anew in the copy, with a warning.
+    lengths to this range. An optimizer that trained a stack begins again in the copy, with a warning.
 
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a user's class that

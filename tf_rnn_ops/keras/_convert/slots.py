@@ -31,7 +31,7 @@ def carry(optimizer, new_optimizer, twins, groups):
     ids = set(map(id, trained))
     if any(id(variable) in ids for group in groups for variable in group.old):
         warnings.warn(
-            f"convert: the copy of the optimizer {optimizer.name!r} begins anew, since the variables that it "
+            f"convert: the copy of the optimizer {optimizer.name!r} begins again, since the variables that it "
             "trained are other variables in the layers of Keras.",
             stacklevel=2,
         )

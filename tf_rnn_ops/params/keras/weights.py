@@ -37,7 +37,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
             (with merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a sequential or functional model
             whose recurrent layers are one stack, with only dropout between them, no initial states and no mask
             but that of a layer such as Masking; a list of layers; or a layer such as
-            tf_rnn_ops.keras.CudnnLSTM. Of a model that calls the layers in another way, give the list of
+            tf_rnn_ops.keras.CudnnLSTM. For a model that calls the layers in another way, give the list of
             its recurrent layers: the caller passes states and masks. A subclass is accepted if it does not override
             `call`. Weights: a list with the result of get_weights() for each layer: [kernel,
             recurrent_kernel, bias], without the bias if use_bias=False. A Bidirectional layer has the

@@ -34,7 +34,7 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
             OnnxNode. Between two layers the model must join the directions: output [T, D, B, H] to [T, B,
             D*H]. Weights may come from nodes that compute constants. Initial states must be absent, 0, or
             inputs of the graph. Lengths must be absent, T, or inputs of the graph. Inputs of the graph are
-            then inputs of the op. If a weight is not a direct constant, the package onnx is needed.
+            then inputs of the op. A model needs the package onnx, which loaded it.
         node: Name of the node of the model, or a list of names, one for each layer. None for all recurrent
             nodes in the order of the graph. Several nodes must be one stack.
 
