@@ -74,7 +74,7 @@ def onnx_outputs(task, per_call):
         exported = tf_rnn_ops.keras.export(
             task.model, path, "onnx", quantize="int8", verify=False, print_fn=None
         )
-        if {node.became for node in exported.nodes} != {"DynamicQuantizeLSTM"}:
+        if {node.target_op for node in exported.layers} != {"DynamicQuantizeLSTM"}:
             return None
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3

@@ -170,7 +170,7 @@ def compare(problem, name, args, folder):
     OTHERS[name](problem, model, other)
     calls = [RUN[name](path, x) for path in (exported, other)]
     np.testing.assert_allclose(*[call() for call in calls], atol=1e-5)
-    return report.nodes[0].became, take_turns(calls, args.rounds)
+    return report.layers[0].target_op, take_turns(calls, args.rounds)
 
 
 def take_turns(calls, rounds):
@@ -193,11 +193,11 @@ def _seconds(call, count):
 
 def measure(problem, name, args):
     with tempfile.TemporaryDirectory() as folder:
-        became, (ours, other) = compare(problem, name, args, pathlib.Path(folder))
+        target_op, (ours, other) = compare(problem, name, args, pathlib.Path(folder))
     return {
         "format": name,
         "layer": problem.name,
-        "became": became,
+        "target_op": target_op,
         "ms": 1e3 * statistics.median(ours),
         "other_ms": 1e3 * statistics.median(other),
         "ratio": statistics.median(a / b for a, b in zip(ours, other, strict=True)),

@@ -37,11 +37,11 @@ from tf_rnn_ops.export import hook as _hook  # noqa: E402
 _hook.install()
 
 if TYPE_CHECKING:
-    from tf_rnn_ops import compare, contrib, export, info, keras, params, plain, portable
+    from tf_rnn_ops import contrib, export, info, keras, params, plain, portable
 
 # Imported on first use: `keras` takes seconds, `params` is rarely needed.
 _SUBMODULES = (
-    *("compare", "contrib", "export", "info", "keras"),
+    *("contrib", "export", "info", "keras"),
     *("params", "plain", "portable", "raw_ops"),
 )
 
@@ -115,7 +115,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "__version__",
-    "compare",
     "contrib",
     "cpu_isa",
     "enable_block_cell_gradients",

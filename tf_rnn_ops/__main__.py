@@ -1,6 +1,7 @@
-"""`python -m tf_rnn_ops`: the commands of the package."""
+"""`python -m tf_rnn_ops COMMAND`: runs a command, or lists the commands."""
 
 import argparse
+import importlib
 import sys
 
 # WHY literal texts: `--help` of a command may import TensorFlow.
@@ -10,29 +11,35 @@ _COMMANDS = {
     "export": "write a saved model for another runtime, with a node for each recurrent layer",
     "portable": "replace the CudnnRNN ops of a SavedModel or GraphDef, so that it runs without cuDNN",
 }
+_PROG = "python -m tf_rnn_ops"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Prints the commands and returns 0.
+    """Runs a command with its arguments; without a command prints the commands.
 
     Args:
-        argv: The arguments: nothing or --help. None stands for no arguments.
+        argv: The arguments: the name of a command and its arguments, nothing, or --help. None for the
+            arguments of the process.
 
     Returns:
         The exit status.
     """
-    prog = "python -m tf_rnn_ops"
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] in _COMMANDS:
+        return int(importlib.import_module(f"tf_rnn_ops._commands.{argv[0]}").main(argv[1:]))
     parser = argparse.ArgumentParser(
-        prog=prog,
-        description="List the commands of the package.",
-        epilog=f"Example: {prog}.compare --help",
+        prog=_PROG,
+        description="Run a command of the package, or list the commands.",
+        epilog=f"Example: {_PROG} compare --help",
     )
-    parser.parse_args(argv or [])
+    names = ", ".join(_COMMANDS)
+    parser.add_argument("command", nargs="?", choices=[*_COMMANDS], help=f"one of {names}")
+    parser.parse_args(argv)
     print("Commands; each explains its arguments with --help:")
     for name, what in _COMMANDS.items():
-        print(f"  {prog}.{name:<10}{what}")
+        print(f"  {_PROG} {name:<10}{what}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,9 +1,8 @@
-"""`python -m tf_rnn_ops.info`: versions, CPU features and devices, and why a library is missing.
+"""The facts of `python -m tf_rnn_ops info`: versions, CPU features and devices, and why a library is missing.
 
 Never fails: a fact that cannot be found out is printed with the reason.
 """
 
-import argparse
 import ctypes
 import os
 import pathlib
@@ -16,9 +15,7 @@ from tf_rnn_ops.native import gpu_info, loader, machine, xla
 
 _T = TypeVar("_T")
 
-# Names of cuDNN's library, and the folders of NVIDIA's packages.
-_CUDNN_NAMES = ("libcudnn.so.9",)
-_CUDNN_FOLDERS = ("/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
+_CUDNN = "libcudnn.so.9"
 
 
 def collect() -> list[tuple[str, str]]:
@@ -57,36 +54,6 @@ def collect() -> list[tuple[str, str]]:
     if not any(title == "cuDNN" for title, _ in facts):
         facts.append(("cuDNN", _try(lambda: _cudnn(tf))))
     return facts
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Prints the facts.
-
-    Args:
-        argv: The arguments: nothing or --help. None stands for no arguments.
-
-    Returns:
-        The exit status, 0.
-
-    Example:
-        >>> import tf_rnn_ops.info
-        >>> tf_rnn_ops.info.main()  # doctest: +ELLIPSIS
-        tf_rnn_ops...
-        0
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops.info",
-        description="Print versions, CPU features and devices, and why a library is missing.",
-        epilog="Example: python -m tf_rnn_ops.info",
-    )
-    parser.parse_args(argv or [])
-    if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack characters of a path
-        sys.stdout.reconfigure(errors="backslashreplace")
-    facts = collect()
-    width = max(len(title) for title, _ in facts)
-    for title, text in facts:
-        print(f"{title:<{width}}  {text}")
-    return 0
 
 
 def _try(function: Callable[[], _T]) -> _T | str:
@@ -157,26 +124,13 @@ def _cudnn(tf: ModuleType | str) -> str:
     """Looks for cuDNN without loading it, since loading takes hundreds of megabytes."""
     if not isinstance(tf, str) and not tf.test.is_built_with_cuda():
         return "not needed: this TensorFlow was built without CUDA"
-    for name in _CUDNN_NAMES:
-        try:
-            library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-            library.cudnnGetVersion.restype = ctypes.c_size_t
-            version = gpu_info.version_text(library.cudnnGetVersion())
-            return f"version {version} at {_mapped_path(name)}, loaded by TensorFlow"
-        except (OSError, AttributeError):
-            continue
-    folders = [*_CUDNN_FOLDERS, *os.environ.get("LD_LIBRARY_PATH", "").split(":")]
-    folders += [os.path.join(entry, "nvidia", "cudnn", "lib") for entry in sys.path]
-    folders = sorted({folder for folder in folders if folder and os.path.isdir(folder)})
-    for name in _CUDNN_NAMES:
-        for folder in folders:
-            path = os.path.join(folder, name)
-            if os.path.exists(path):
-                return f"{os.path.realpath(path)}, not loaded"
-    return (
-        f"not found, which matters only on a GPU: {_CUDNN_NAMES[0]} is neither loaded nor "
-        f"in {', '.join(folders)}. Install it with: pip install nvidia-cudnn-cu12"
-    )
+    try:
+        library = ctypes.CDLL(_CUDNN, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+        library.cudnnGetVersion.restype = ctypes.c_size_t
+        version = gpu_info.version_text(library.cudnnGetVersion())
+    except (OSError, AttributeError):
+        return f"{_CUDNN} is not loaded, which matters only on a GPU: pip install nvidia-cudnn-cu12"
+    return f"version {version} at {_mapped_path(_CUDNN)}, loaded by TensorFlow"
 
 
 def _mapped_path(name: str) -> str:
@@ -186,7 +140,3 @@ def _mapped_path(name: str) -> str:
         if os.path.basename(path).startswith(name):
             return path
     return "an unknown place"
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

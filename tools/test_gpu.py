@@ -162,7 +162,7 @@ def make_steps(device, folder, page=None, short=False):
         Step("import", [python, "-c", _IMPORT], CUDA_VISIBLE_DEVICES="-1"),
         Step("smi", ["nvidia-smi"], _no_program("nvidia-smi")),
         Step("one-op", [*pytest, parity, "-k", "working_sizes and lstm"], **place),
-        Step("info", [python, "-m", "tf_rnn_ops.info"]),
+        Step("info", [python, "-m", "tf_rnn_ops", "info"]),
         Step("parity", [*pytest, parity], **place),
         Step("benchmark", benchmark, **cure),
         # Nothing else of the run depends on the variable.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands of README.md: the first block of shell, whose `make` lines run in this clone and the
 # others in a fresh environment in build/readme, then there the first block of Python and
-# `python -m tf_rnn_ops.info`.
+# `python -m tf_rnn_ops info`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/common.sh
@@ -26,5 +26,5 @@ bash -euxo pipefail -c "$(grep -v '^make ' <<<"$commands")"
 # From another folder than the clone, where Python would find the source tree.
 cd "$fresh"
 python -c "$python_code"
-python -m tf_rnn_ops.info
+python -m tf_rnn_ops info
 rm -rf "$fresh"

@@ -9,11 +9,11 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from tf_rnn_ops import compare as command
+from tf_rnn_ops._commands import compare as command
 from tf_rnn_ops._difference import largest_difference
-from tf_rnn_ops.keras import Timing, compare
-from tf_rnn_ops.keras.tools import compare as tool
-from tf_rnn_ops.keras.tools import one_batch, timing
+from tf_rnn_ops.keras import compare
+from tf_rnn_ops.keras._report import compare as tool
+from tf_rnn_ops.keras._report import one_batch, timing
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_either_kind_of_model_is_compared_with_the_other(to, model, x, monkeypat
 
     def take_turns(what, models, step, repeats, done):
         seen.append([type(one.get_layer("gru")) for one in models])
-        return Timing(what, 6.0, 3.0, 1.5, 2.5)
+        return timing.Timing(what, 6.0, 3.0, 1.5, 2.5)
 
     monkeypatch.setattr(tool, "take_turns", take_turns)
     found = compare(tf_rnn_ops.keras.convert(model, to), x, print_fn=None)
@@ -227,11 +227,6 @@ def test_a_function_of_this_package(x):
     assert found.difference < 1e-6
 
 
-def test_plot(model, x, tmp_path):
-    compare(model, x, repeats=1, plot=tmp_path / "times.png", print_fn=None)
-    assert (tmp_path / "times.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_bad_arguments(model, x):
     with pytest.raises(TypeError, match="model must be a Keras 3 model, but it is a LSTM"):
         compare(keras.layers.LSTM(2), x)
@@ -335,4 +330,4 @@ def test_errors_of_the_command_are_one_line(tmp_path, capsys):
     for name in ("none.keras", "peephole.keras", "own.keras"):
         assert command.main([str(tmp_path / name), "--repeats", "1"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith("python -m tf_rnn_ops.compare: ")
+        assert line.startswith("python -m tf_rnn_ops compare: ")

@@ -57,7 +57,7 @@ def test_one_warning_names_the_layers():
     assert [row.layer for row in rows if row.path == "keras"] == text.split("'")[1:10:2]
 
 
-@pytest.mark.parametrize("options", [{}, {"to": "stack"}, {"quantize": "int8"}])
+@pytest.mark.parametrize("options", [{}, {"quantize": "int8"}])
 def test_each_way_to_convert(options):
     model = model_of(keras.layers.LSTM(UNITS, **SEQUENCES), elu("slow"))
     (one,) = warned(lambda: rnn.convert(model, **options))

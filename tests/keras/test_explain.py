@@ -36,21 +36,21 @@ def test_the_table(capsys):
         ("cell", "RNN", "keras"),
         ("stock", "LSTM", "keras"),
     ]
-    why = {row.layer: row.why for row in rows}
+    why = {row.layer: row.reason for row in rows}
     assert why["both/forward_lstm"] == "" and "every step" in why["dropping"]
     assert "unroll" in why["before"] and "activation=elu" in why["elu"]
     assert "convert" in why["cell"] and "convert" in why["stock"]
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["layer", "class", "path", "why"]
+    assert lines[0].split() == ["layer", "class", "path", "reason"]
     assert len(lines) == 1 + len(rows) + len(rows.notes)
     for line, row in zip(lines[1:], rows):
-        assert line.startswith(row.layer) and line.endswith(row.why)
+        assert line.startswith(row.layer) and line.endswith(row.reason)
 
 
 def test_one_time_step(gpu_in_sight):
     model = keras.Sequential([keras.Input((1, 3)), tf_rnn_ops.keras.LSTM(2)])
     row = explain(model, print_fn=None)[0]
-    assert row.path == "keras" and "one time step" in row.why
+    assert row.path == "keras" and "one time step" in row.reason
 
 
 def test_subclasses():

@@ -105,7 +105,7 @@ def test_on_the_loop_where_there_is_a_gpu(name, arguments, rng, op_calls, gpu_in
     compare.assert_same(stock, ours, x, compare.MASKS["left"], training=True)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "keras" and any(f"{k}=" in row.why for k in arguments)
+    assert row.path == "keras" and any(f"{k}=" in row.reason for k in arguments)
 
 
 @pytest.mark.parametrize(("name", "arguments", "why"), ON_THE_LOOP, ids=identify)
@@ -116,7 +116,7 @@ def test_on_the_loop(name, arguments, why, rng, op_calls):
     compare.assert_same(stock, ours, x, compare.MASKS["holes"], states, training=True)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "keras" and why in row.why
+    assert row.path == "keras" and why in row.reason
     assert ours.supports_jit is True
 
 
@@ -156,7 +156,7 @@ def test_recurrent_dropout_takes_the_loop_where_there_is_a_gpu(
     compare.assert_same(stock, ours, x, compare.MASKS["left"], training=False)
     assert set(op_calls) == {"CudnnRNNV3"}
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "fused, keras in training" and "recurrent_dropout" in row.why
+    assert row.path == "fused, keras in training" and "recurrent_dropout" in row.reason
 
 
 @pytest.mark.parametrize("rate", [{"dropout": 1.0}, {"recurrent_dropout": 1.0}], ids=identify)
@@ -168,7 +168,7 @@ def test_dropping_everything_is_left_to_keras(name, rate, rng, op_calls):
     np.testing.assert_array_equal(got, want)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "fused, keras in training" and "drops all elements" in row.why
+    assert row.path == "fused, keras in training" and "drops all elements" in row.reason
 
 
 @pytest.mark.each_value
@@ -209,7 +209,7 @@ def test_dropout_of_each_gate_where_there_is_a_gpu(name, rng, op_calls, gpu_in_s
     compare.assert_same(stock, ours, x, training=True)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "fused, keras in training" and "implementation=1" in row.why
+    assert row.path == "fused, keras in training" and "implementation=1" in row.reason
 
 
 @pytest.mark.parametrize("name", compare.NAMES)

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from tf_rnn_ops.keras.tools import layer_calls
+from tf_rnn_ops.keras._convert import layer_calls
 
 X = np.ones((1, 2), np.float32)
 ORIGINAL = keras.layers.Layer.__call__

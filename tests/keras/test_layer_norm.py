@@ -102,8 +102,8 @@ def test_other_activations(rng, op_calls):
     x, states = compare.values(rng)
     compare.assert_same(loop_of(layer), layer, x, None, states, training=True)
     assert op_calls == ["LayerRNN"]
-    assert "activation=elu" in explain(make(activation="elu"), print_fn=None)[0].why
-    assert "norm_epsilon=0" in explain(make(norm_epsilon=0), print_fn=None)[0].why
+    assert "activation=elu" in explain(make(activation="elu"), print_fn=None)[0].reason
+    assert "norm_epsilon=0" in explain(make(norm_epsilon=0), print_fn=None)[0].reason
 
 
 def test_on_the_loop_where_there_is_a_gpu(rng, op_calls, gpu_in_sight):
@@ -111,7 +111,7 @@ def test_on_the_loop_where_there_is_a_gpu(rng, op_calls, gpu_in_sight):
     x, states = compare.values(rng)
     compare.assert_same(loop_of(layer), layer, x, None, states, training=True)
     assert op_calls == []
-    assert explain(layer, print_fn=None)[0].why == "layer normalization has no kernel for GPUs"
+    assert explain(layer, print_fn=None)[0].reason == "layer normalization has no kernel for GPUs"
 
 
 @pytest.mark.parametrize(

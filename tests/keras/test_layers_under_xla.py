@@ -53,7 +53,7 @@ def test_fit_evaluate_and_predict(name, mask, rng, op_calls):
         loss = model.evaluate(x, y, verbose=0)
         found.append((history["loss"], loss, model.predict(x, verbose=0)))
         (row,) = tf_rnn_ops.keras.explain(model, print_fn=None)
-        assert (row.path, row.why) == ("fused", "") and op_calls
+        assert (row.path, row.reason) == ("fused", "") and op_calls
     for want, got in zip(*found, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 

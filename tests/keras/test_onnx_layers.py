@@ -12,7 +12,7 @@ from tf_rnn_ops.keras import explain, from_onnx
 from tf_rnn_ops.keras.layers.reversed import Reversed
 
 # The package has a function of the name of the module.
-from_onnx_module = importlib.import_module("tf_rnn_ops.keras.tools.from_onnx")
+from_onnx_module = importlib.import_module("tf_rnn_ops.keras._convert.from_onnx")
 reversed_module = importlib.import_module("tf_rnn_ops.keras.layers.reversed")
 
 TIME, BATCH, INPUT, UNITS = 6, 3, 4, 5

@@ -117,7 +117,7 @@ def test_other_activations(rng, op_calls):
     x, states = values(layer, rng)
     compare.assert_same(loop_of(layer), layer, x, None, states, training=True)
     assert op_calls == ["LayerRNN"]
-    assert "activation=elu" in explain(make(activation="elu"), print_fn=None)[0].why
+    assert "activation=elu" in explain(make(activation="elu"), print_fn=None)[0].reason
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_on_the_loop_where_there_is_a_gpu(part, why, rng, op_calls, gpu_in_sight
     x, states = values(layer, rng)
     compare.assert_same(loop_of(layer), layer, x, None, states, training=True)
     assert op_calls == []
-    assert explain(layer, print_fn=None)[0].why == why
+    assert explain(layer, print_fn=None)[0].reason == why
 
 
 @pytest.mark.parametrize("part", ["peepholes", "none"])
@@ -168,7 +168,7 @@ def test_a_gradient_that_ignores_the_limit(rng, op_calls):
     np.testing.assert_allclose(one["r0"], other["r0"], rtol=0, atol=1e-14)
     assert np.max(np.abs(one["x_grad"] - other["x_grad"])) > 1e-3
     loop = make("all", clip_gradient=False)
-    assert explain(loop, print_fn=None)[0].why == (
+    assert explain(loop, print_fn=None)[0].reason == (
         "num_proj=3; there is no kernel with a projection with clip_gradient=False"
     )
 

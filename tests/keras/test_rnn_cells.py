@@ -155,7 +155,7 @@ def test_on_the_loop(make, why, op_calls):
     layer = tf_rnn_ops.keras.RNN(make())
     layer(tf.ones([2, 5, 3]))
     row = explain(layer, print_fn=None)[0]
-    assert op_calls == [] and row.path == "keras" and why in row.why
+    assert op_calls == [] and row.path == "keras" and why in row.reason
 
 
 def test_cells_of_two_ops(rng, op_calls):

@@ -123,7 +123,7 @@ def test_the_loop_draws_at_the_rates_too(kind, rng):
     for old, new, rate in zip(states, step, KINDS[kind].values(), strict=True):
         kept = np.mean(np.asarray(old) == np.asarray(new))
         assert abs(kept - rate) < 6 * np.sqrt(rate * (1 - rate) / 4000 / compare.UNITS)
-    assert "unroll" in explain(layer, print_fn=None)[0].why
+    assert "unroll" in explain(layer, print_fn=None)[0].reason
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -147,7 +147,7 @@ def test_where_the_op_cannot_run(rng, op_calls, gpu_in_sight):
     x, states = values(ZoneoutLSTM, rng)
     compare.assert_same(loop_of(layer), layer, x, None, states)
     assert op_calls == []
-    assert explain(layer, print_fn=None)[0].why == "zoneout has no kernel for GPUs"
+    assert explain(layer, print_fn=None)[0].reason == "zoneout has no kernel for GPUs"
 
 
 def test_a_gru_that_resets_before(rng, op_calls):
@@ -155,7 +155,7 @@ def test_a_gru_that_resets_before(rng, op_calls):
     x, states = values(ZoneoutGRU, rng)
     compare.assert_same(loop_of(layer), layer, x, None, states)
     assert op_calls == []
-    assert "reset_after=False" in explain(layer, print_fn=None)[0].why
+    assert "reset_after=False" in explain(layer, print_fn=None)[0].reason
 
 
 @pytest.mark.parametrize("jit_compile", all_but([False, True], False))

@@ -3,15 +3,20 @@
 import argparse
 import ast
 import importlib
+import inspect
 import pathlib
+import pkgutil
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
+import tf_rnn_ops.keras
 from tf_rnn_ops import __main__ as commands
-from tf_rnn_ops import compare, info
+from tf_rnn_ops import _commands, info
+from tf_rnn_ops._commands import compare
+from tf_rnn_ops._commands import info as info_command
 from tf_rnn_ops.native import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -22,28 +27,6 @@ PARSING = sorted(
     for path in (ROOT / folder).rglob("*.py")
     if "ArgumentParser(" in path.read_text()
 )
-
-
-def _plot_refusal(path, capsys):
-    """The error of the command on a model that does not exist."""
-    assert compare.main(["nowhere.keras", "--plot", str(path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    return line
-
-
-def test_a_plot_that_cannot_be_written_is_refused_first(tmp_path, capsys):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "none" / "x.png", tmp_path / "file" / "x.png", tmp_path / "folder"):
-        line = _plot_refusal(path, capsys)
-        assert "--plot must be a file in a folder" in line and str(path) in line
-    line = _plot_refusal(tmp_path / "t.xyz", capsys)
-    assert "--plot must end in one of" in line and "png" in line and "t.xyz" in line
-
-
-@pytest.mark.parametrize("name", ["t.png", "t.PNG", "t"])
-def test_other_plots_are_not_refused(name, tmp_path, capsys):
-    assert "--plot" not in _plot_refusal(tmp_path / name, capsys)
 
 
 @pytest.mark.parametrize("flag", ["--batch", "--time", "--repeats"])
@@ -70,28 +53,32 @@ def test_the_help_of_compare_says_what_the_batch_is(capsys):
 
 def test_info_takes_help_and_nothing_else(capsys):
     with pytest.raises(SystemExit, match="0"):
-        info.main(["--help"])
+        info_command.main(["--help"])
     out = capsys.readouterr().out
-    assert out.startswith("usage: python -m tf_rnn_ops.info") and "Processor" not in out
+    assert out.startswith("usage: python -m tf_rnn_ops info") and "Processor" not in out
     with pytest.raises(SystemExit, match="2"):
-        info.main(["--typo"])
+        info_command.main(["--typo"])
     assert "unrecognized arguments: --typo" in capsys.readouterr().err
 
 
 def test_the_list_of_commands(capsys):
-    folder = pathlib.Path(tf_rnn_ops.__file__).parent
-    found = {
-        path.parent.name if path.stem == "__main__" else path.stem
-        for path in folder.rglob("*.py")
-        if path.parent != folder or path.stem != "__main__"
-        if '__name__ == "__main__"' in path.read_text()
-    }
-    assert commands.main() == 0
+    found = {info.name for info in pkgutil.iter_modules(_commands.__path__)}
+    assert commands.main([]) == 0
     lines = capsys.readouterr().out.splitlines()[1:]
-    assert {line.split()[2].removeprefix("tf_rnn_ops.") for line in lines} == found
-    assert all(line.startswith("  python -m tf_rnn_ops.") for line in lines)
+    assert {line.split()[3] for line in lines} == found
+    assert all(line.startswith("  python -m tf_rnn_ops ") for line in lines)
     with pytest.raises(SystemExit, match="2"):
-        commands.main(["info"])
+        commands.main(["typo"])
+    assert "invalid choice: 'typo'" in capsys.readouterr().err
+
+
+def test_a_command_gets_its_arguments(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        commands.main(["compare", "nowhere.keras", "--time", "0"])
+    assert "tf_rnn_ops compare: error: --time must be at least 1" in capsys.readouterr().err
+    folder = pathlib.Path(tf_rnn_ops.__file__).parent
+    runnable = [p for p in folder.rglob("*.py") if '__name__ == "__main__"' in p.read_text()]
+    assert runnable == [folder / "__main__.py"]
 
 
 class _ParserFound(Exception):
@@ -113,7 +100,7 @@ def _parser(name, monkeypatch):
 def test_help_describes_every_argument_and_shows_an_example(name, monkeypatch):
     parser = _parser(name, monkeypatch)
     assert parser.description.count("\n") == 0 and parser.description.endswith(".")
-    command = name.removesuffix(".__main__")
+    command = name.removesuffix(".__main__").replace("._commands.", " ")
     assert f"python -m {command}" in parser.epilog.partition("Example: ")[2]
     for action in parser._actions:
         if action.help == argparse.SUPPRESS or "-h" in action.option_strings:
@@ -141,7 +128,7 @@ def test_scripts_describe_every_argument(tmp_path):
 
 
 def test_every_command_parses_arguments_in_the_same_way():
-    assert {"tf_rnn_ops.portable.__main__", "benchmarks.run", "benchmarks.worker"} <= {*PARSING}
+    assert {"tf_rnn_ops._commands.portable", "benchmarks.run", "benchmarks.worker"} <= {*PARSING}
     assert len(PARSING) >= 13
 
 
@@ -182,6 +169,11 @@ def test_info_advises_no_cudnn_to_a_tensorflow_without_cuda():
         assert facts["cuDNN"] == "not needed: this TensorFlow was built without CUDA"
 
 
-def test_commands_are_attributes_of_the_package():
-    assert tf_rnn_ops.compare is compare and tf_rnn_ops.info is info
-    assert {"compare", "info"} <= {*dir(tf_rnn_ops)} & {*tf_rnn_ops.__all__}
+def test_a_name_is_a_module_or_a_function():
+    """No module of the package has the name of a function that its users know."""
+    assert tf_rnn_ops.info is info and "info" in {*dir(tf_rnn_ops)} & {*tf_rnn_ops.__all__}
+    for package in (tf_rnn_ops, tf_rnn_ops.keras):
+        modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+        for name in modules & {*package.__all__}:
+            assert inspect.ismodule(getattr(package, name)), f"{package.__name__}.{name}"
+    assert not hasattr(tf_rnn_ops, "compare")

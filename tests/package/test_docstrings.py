@@ -45,7 +45,6 @@ NEVER_RAISE = {
     tf_rnn_ops.keras.restore,
     tf_rnn_ops.keras.hard_sigmoid_keras2,
     tf_rnn_ops.info.collect,
-    tf_rnn_ops.info.main,
 }
 
 

@@ -1,4 +1,4 @@
-"""The import of the package if a file or package is missing, and `python -m tf_rnn_ops.info`."""
+"""The import of the package if a file or package is missing, and `python -m tf_rnn_ops info`."""
 
 import importlib
 import importlib.metadata
@@ -219,7 +219,7 @@ for name in ("LSTM", "GRU", "SimpleRNN"):
     ours.set_weights(stock.get_weights())
     np.testing.assert_array_equal(ours(x, mask=mask), want)
     (row,) = tf_rnn_ops.keras.explain(ours, print_fn=None)
-    assert row.path == "keras" and row.why.startswith("the ops are not loaded: "), row
+    assert row.path == "keras" and row.reason.startswith("the ops are not loaded: "), row
     assert ours.supports_jit
 assert tf_rnn_ops.keras.PeepholeLSTM(4)(x).shape == (2, 4)
 with tf_rnn_ops.keras.accelerate():
@@ -234,7 +234,7 @@ assert type(tf_rnn_ops.keras.convert(model, to="keras").layers[0]) is keras.laye
 
 stack = tf_rnn_ops.keras.CudnnLSTM(4)
 (row,) = tf_rnn_ops.keras.explain(stack, print_fn=None)
-assert row.path == "none" and "not loaded" in row.why
+assert row.path == "none" and "not loaded" in row.reason
 try:
     stack(x)
 except RuntimeError as error:
@@ -319,7 +319,7 @@ def test_get_lib_is_a_file():
 
 
 def test_info_names_everything():
-    result = _run("-m", "tf_rnn_ops.info", TF_RNN_OPS_CPU_ISA="baseline")
+    result = _run("-m", "tf_rnn_ops", "info", TF_RNN_OPS_CPU_ISA="baseline")
     assert result.returncode == 0, result.stderr
     facts = dict(line.split("  ", 1) for line in result.stdout.splitlines())
     facts = {title: text.strip() for title, text in facts.items()}
@@ -335,14 +335,14 @@ def test_info_names_everything():
 
 
 def test_info_survives_a_broken_keras():
-    result = _run("-m", "tf_rnn_ops.info", KERAS_BACKEND="nothing", imported=False)
+    result = _run("-m", "tf_rnn_ops", "info", KERAS_BACKEND="nothing", imported=False)
     assert result.returncode == 0, result.stderr
     (keras,) = [line for line in result.stdout.splitlines() if line.startswith("Keras ")]
     assert "not available: " in keras and "nothing" in keras
 
 
 def test_info_survives_a_missing_library(copied_package):
-    result = _run("-m", "tf_rnn_ops.info", path=copied_package.parent)
+    result = _run("-m", "tf_rnn_ops", "info", path=copied_package.parent)
     assert result.returncode == 0, result.stderr
     assert "does not exist" in result.stdout
     assert "TensorFlow  " in result.stdout
@@ -350,7 +350,7 @@ def test_info_survives_a_missing_library(copied_package):
 
 def test_info_survives_a_missing_tensorflow(fake_tensorflow):
     path = fake_tensorflow("raise ModuleNotFoundError('No module named tensorflow')")
-    result = _run("-m", "tf_rnn_ops.info", path=path, imported=False)
+    result = _run("-m", "tf_rnn_ops", "info", path=path, imported=False)
     assert result.returncode == 0, result.stderr
     assert "not available: tf_rnn_ops needs TensorFlow" in result.stdout
 
@@ -360,7 +360,7 @@ def test_info_survives_a_missing_tensorflow(fake_tensorflow):
     ["raise TypeError('Descriptors cannot be created directly.')", "__version__ = '2.21.0'", ""],
 )
 def test_info_survives_a_broken_tensorflow(source, fake_tensorflow):
-    result = _run("-m", "tf_rnn_ops.info", path=fake_tensorflow(source), imported=False)
+    result = _run("-m", "tf_rnn_ops", "info", path=fake_tensorflow(source), imported=False)
     assert result.returncode == 0, result.stderr
     assert "not available: " in result.stdout and "Traceback" not in result.stderr
 
@@ -368,7 +368,7 @@ def test_info_survives_a_broken_tensorflow(source, fake_tensorflow):
 def test_info_prints_paths_in_any_alphabet(copied_package, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     other = copied_package.parent.rename(copied_package.parent.with_name("ä"))
-    result = _run("-m", "tf_rnn_ops.info", path=other)
+    result = _run("-m", "tf_rnn_ops", "info", path=other)
     assert result.returncode == 0, result.stderr
     assert "\\xe4" in result.stdout
 
@@ -381,7 +381,7 @@ def test_a_library_for_xla_that_is_cut_off(copied_package):
         pytest.skip("no library for XLA was built")
     line = _warning(_run("-c", "import tf_rnn_ops", path=copied_package.parent))
     assert "is cut off" in line and line.endswith("Without it XLA cannot compile the ops.")
-    out = _run("-m", "tf_rnn_ops.info", path=copied_package.parent).stdout
+    out = _run("-m", "tf_rnn_ops", "info", path=copied_package.parent).stdout
     assert any("Library for XLA" in line and "is cut off" in line for line in out.splitlines())
 
 
@@ -401,7 +401,7 @@ def test_graphs_are_rewritten_without_a_library(copied_package):
     source, target = folder / "source.pb", folder / "target.pb"
     # With the shapes, as a SavedModel records them: without the op TensorFlow cannot infer any.
     source.write_bytes(graph.as_graph_def(add_shapes=True).SerializeToString())
-    result = _run("-m", "tf_rnn_ops.portable", source, target, "--no-check", path=folder)
+    result = _run("-m", "tf_rnn_ops", "portable", source, target, "--no-check", path=folder)
     assert result.returncode == 0, result.stderr
     assert "changed layer: TfRnnOps>LayerRNN -> ordinary ops" in result.stdout
     rewritten = tf.compat.v1.GraphDef.FromString(target.read_bytes())

@@ -9,7 +9,7 @@ import tf_rnn_ops.keras  # noqa: E402
 from robustness.graph_problem import grammar  # noqa: E402
 from robustness.graph_problem.build import build  # noqa: E402
 from tf_rnn_ops import params  # noqa: E402
-from tf_rnn_ops.params import _onnx_tensors  # noqa: E402
+from tf_rnn_ops.params.onnx import tensors as _onnx_tensors  # noqa: E402
 
 TWO = "ops=LSTM,LSTM direction={d},{d} units=4,4 layout=0,0 weights=plain,plain bias=1,1 \
 peepholes=0,0 reset_after=1,1 h=none,{h} c=none,none lengths=none,{n} between={b} dims=open"
@@ -125,18 +125,6 @@ def test_nodes_of_other_domains_are_not_these():
         params.from_onnx(model)
 
 
-def test_without_onnx(monkeypatch):
-    """Weights and states that are there need no package; nodes that compute do."""
-    model = _model(_two(h="zero").replace("h=none", "h=input"))
-    want = params.from_onnx(_model("ops=LSTM h=input weights=constant"))
-    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
-    with pytest.raises(ValueError, match="Install the package onnx.* output of a node Transpose"):
-        params.from_onnx(model)
-    name = next(node.name for node in model.graph.node if node.op_type == "LSTM")
-    got = params.from_onnx(model, name)
-    assert op_runs.same_bits(got.params, want.params)
-
-
 def test_every_type_of_tensor(rng):
     for dtype in ("f4", "f8", "f2", "u1", "i1", "u2", "i2", "i4", "i8", "u4", "u8", "?"):
         array = (100 * rng.random((2, 3))).astype(dtype)
@@ -146,35 +134,6 @@ def test_every_type_of_tensor(rng):
             onnx.helper.make_tensor("a", kind, array.shape, array.ravel()),
         ):
             assert op_runs.same_bits(_onnx_tensors.array_of(tensor), array)
-    text = onnx.helper.make_tensor("a", onnx.TensorProto.STRING, [1], [b"x"])
-    with pytest.raises(
-        ValueError, match="'a' must have a type that numpy has, but its data_type is 8"
-    ):
-        _onnx_tensors.array_of(text)
-
-
-@pytest.mark.parametrize(("value", "converted"), [(0.0, True), (0.5, False)])
-@pytest.mark.parametrize("fill", ["ConstantOfShape", "Expand"])
-def test_states_of_a_shape_that_nothing_tells(fill, value, converted):
-    """A node of another domain makes the sequence: zeros of any shape are zeros."""
-    model = _model("ops=GRU h=input dims=open")
-    graph, helper = model.graph, onnx.helper
-    rnn = next(node for node in graph.node if node.op_type == "GRU")
-    one = onnx.numpy_helper.from_array(np.full(1, value, np.float32), "one")
-    fills = {
-        "ConstantOfShape": helper.make_node(fill, ["size"], ["state"], value=one),
-        "Expand": helper.make_node(fill, ["one", "size"], ["state"]),
-    }
-    own = helper.make_node("Own", ["x"], ["sequence", "size"], domain="own")
-    graph.node.insert(0, own)
-    graph.node.insert(1, fills[fill])
-    graph.initializer.append(one)
-    rnn.input[0], rnn.input[5] = "sequence", "state"
-    if converted:
-        assert params.from_onnx(model).layout.rnn_mode == "gru"
-    else:
-        with pytest.raises(ValueError, match="initial_h of .* is a constant that is not 0"):
-            params.from_onnx(model)
 
 
 # ---- states, lengths and casts that the grammar has not ----

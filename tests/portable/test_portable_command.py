@@ -1,4 +1,4 @@
-"""The command line: python -m tf_rnn_ops.portable."""
+"""The command line: python -m tf_rnn_ops portable."""
 
 import graphs
 import keras
@@ -11,7 +11,7 @@ from google.protobuf import text_format
 import tf_rnn_ops.keras
 from support import cases, subproc
 from support.reference.spec import RnnSpec
-from tf_rnn_ops.portable import __main__ as command
+from tf_rnn_ops._commands import portable as command
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def frozen(tmp_path, rng):
 def test_as_a_process_on_a_saved_model(tmp_path, rng):
     model = nested_model.Model(rng)
     tf.saved_model.save(model, str(tmp_path / "model"), signatures=model.run)
-    out = subproc.run_module("tf_rnn_ops.portable", tmp_path / "model", tmp_path / "new")
+    out = subproc.run_module("tf_rnn_ops", "portable", tmp_path / "model", tmp_path / "new")
     assert "kept: 0" in out
     assert out.count(": ok") == 3
     assert (tmp_path / "new" / "saved_model.pb").is_file()
@@ -90,7 +90,7 @@ def test_errors_are_one_line(frozen, capsys):
     assert command.main([str(frozen / "folder"), str(frozen / "new")]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4, lines
-    assert all(line.startswith("python -m tf_rnn_ops.portable: ") for line in lines)
+    assert all(line.startswith("python -m tf_rnn_ops portable: ") for line in lines)
 
 
 def test_bad_inputs_are_one_line(frozen, capsys):
@@ -104,7 +104,7 @@ def test_bad_inputs_are_one_line(frozen, capsys):
         arguments += ["--outputs", "output:0"]
         assert command.main([str(a) for a in arguments]) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith("python -m tf_rnn_ops.portable: "), line
+        assert line.startswith("python -m tf_rnn_ops portable: "), line
         assert not (frozen / "new.pb").exists()
 
 

@@ -32,7 +32,7 @@ def test_saved_model(name, masked, rng, tmp_path):
     report = portable.rewrite_saved_model(tmp_path / "ours", tmp_path / "plain")
     assert not report.kept
     # Calls of the layer in further signatures are nodes of their own.
-    assert {change.became for change in report.changed if "Pack" not in change.op} == {
+    assert {change.replacement for change in report.changed if "Pack" not in change.op} == {
         "ordinary ops"
     }
     graph_def = meta_graph_of(tmp_path / "plain").graph_def

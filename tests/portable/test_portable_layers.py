@@ -14,7 +14,7 @@ from support.reference import block_lstm
 from support.reference.spec import RnnSpec
 from support.selection import all_but
 from tf_rnn_ops import portable, raw_ops
-from tf_rnn_ops.portable import __main__ as command
+from tf_rnn_ops._commands import portable as command
 
 OUTPUTS = ("output:0", "output_h:0", "output_c:0")
 NOTHING = {"bias": False, "lengths": None, "input_mask": False, "recurrent_mask": False}
@@ -120,7 +120,7 @@ def test_what_no_shape_says_is_kept(shapes, why, rng):
     graph_def, _ = _graph(case, shapes=shapes)
     result, report = portable.rewrite_graph_def(graph_def)
     assert result == graph_def and not report.ok
-    assert why in report.kept[0].why
+    assert why in report.kept[0].reason
 
 
 def test_our_op_stays_with_ours_as_target(rng):
@@ -144,7 +144,7 @@ def test_gradient_is_kept_and_runs(rng):
         (gradient,) = tf.compat.v1.gradients(raw_ops.LayerRNN(**inputs).output, inputs["kernel"])
         tf.identity(gradient, "gradient")
     result, report = portable.rewrite_graph_def(graph.as_graph_def())
-    why = {kept.op: kept.why for kept in report.kept}
+    why = {kept.op: kept.reason for kept in report.kept}
     assert set(why) == {"TfRnnOps>LayerRNN", "TfRnnOps>LayerRNNBackprop"} and not report.changed
     assert "reads its reserve space" in why["TfRnnOps>LayerRNN"]
     want, got = (graphs.run(g, {}, ["gradient:0"]) for g in (graph.as_graph_def(), result))
@@ -286,7 +286,7 @@ def test_an_exported_mixed_precision_model_runs(policy, tmp_path, rng):
     model.export(str(tmp_path / "ours"))
     np.save(tmp_path / "x.npy", x)
     # Each in a process of its own: what goes wrong here aborts.
-    subproc.run_module("tf_rnn_ops.portable", tmp_path / "ours", tmp_path / "plain")
+    subproc.run_module("tf_rnn_ops", "portable", tmp_path / "ours", tmp_path / "plain")
     subproc.run_module(
         "portable.serve_plain", tmp_path / "plain", tmp_path / "x.npy", tmp_path / "out.npz"
     )
@@ -371,7 +371,7 @@ def test_a_gradient_of_block_lstm_is_kept(rng):
     before = graph.as_graph_def()
     after, report = portable.rewrite_graph_def(before)
     assert [kept.op for kept in report.kept] == ["TfRnnOps>BlockLSTMGradV2"]
-    assert "it is a gradient" in report.kept[0].why
+    assert "it is a gradient" in report.kept[0].reason
     # It reads the outputs of ordinary ops now, which are the same.
     want, got = (graphs.run(g, {}, ["gradient:0"])[0] for g in (before, after))
     np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)

@@ -25,7 +25,7 @@ def test_training_with_dropout_is_kept(op, rng):
     case = cases.rnn_case(LSTM, 4, 3, rng, "float64")
     graph_def, feeds = graphs.graph_of(op, case, dropout=0.5)
     report = only_kept(graph_def)
-    assert "dropout=0.5" in report.kept[0].why
+    assert "dropout=0.5" in report.kept[0].reason
     assert report.kept[0].node.endswith("CudnnRNNV3") and op in str(report)
     result, report = portable.rewrite_graph_def(graph_def, inference=True)
     assert report.ok
@@ -54,14 +54,14 @@ def test_unknown_sizes_are_kept():
     layers = [None, None, 4]
     known = [1, None, 4]
     report = only_kept(_graph(input=[None, None, 3], input_h=layers, input_c=layers, params=[None]))
-    assert "number of layers" in report.kept[0].why
+    assert "number of layers" in report.kept[0].reason
     units = [1, None, None]
     report = only_kept(_graph(input=[None, None, 3], input_h=units, input_c=units, params=[None]))
-    assert "number of units" in report.kept[0].why
+    assert "number of units" in report.kept[0].reason
     report = only_kept(
         _graph(input=[None, None, None], input_h=known, input_c=known, params=[None])
     )
-    assert "input size" in report.kept[0].why
+    assert "input size" in report.kept[0].reason
 
 
 def test_nodes_that_lack_something_are_kept(rng):
@@ -71,7 +71,7 @@ def test_nodes_that_lack_something_are_kept(rng):
         def kept(change):
             graph_def, _ = graphs.graph_of(op, case)
             change(next(node for node in graph_def.node if node.op == op))
-            return portable.rewrite_graph_def(graph_def, to=to)[1].kept[0].why
+            return portable.rewrite_graph_def(graph_def, to=to)[1].kept[0].reason
 
         assert "2 inputs, but the op has" in kept(
             lambda node: node.input.__delitem__(slice(2, None))
@@ -90,13 +90,13 @@ def test_input_size_follows_from_params():
     assert report.ok
     assert not any("CudnnRNN" in op for op in graphs.ops_in(result))
     report = only_kept(_graph(input=[None] * 3, input_h=known, input_c=known, params=[size + 1]))
-    assert "input size" in report.kept[0].why
+    assert "input size" in report.kept[0].reason
 
 
 def test_contradicting_sizes_are_kept():
     known = [1, None, 4]
     report = only_kept(_graph(input=[None, None, 3], input_h=known, input_c=known, params=[10]))
-    assert "10 elements" in report.kept[0].why
+    assert "10 elements" in report.kept[0].reason
 
 
 def test_gradients_and_parameter_ops_are_kept(rng):
@@ -111,7 +111,7 @@ def test_gradients_and_parameter_ops_are_kept(rng):
         tf.compat.v1.gradients(result.output, params)
     result, report = portable.rewrite_graph_def(graph.as_graph_def())
     assert not report.changed
-    why = {kept.op: kept.why for kept in report.kept}
+    why = {kept.op: kept.reason for kept in report.kept}
     assert set(why) == {"CudnnRNNParamsSize", "CudnnRNNV2", "CudnnRNNBackpropV2"}
     assert "reads its reserve space" in why["CudnnRNNV2"]
     assert "gradient" in why["CudnnRNNBackpropV2"] and "inference" in why["CudnnRNNParamsSize"]

@@ -4,7 +4,7 @@ import contextlib
 
 import tensorflow as tf
 
-from tf_rnn_ops import plain, raw_ops
+from tf_rnn_ops import raw_ops
 from tf_rnn_ops._op_table import (
     LAYER_ATTRS,
     MAJOR_ATTR,
@@ -15,6 +15,7 @@ from tf_rnn_ops._op_table import (
 )
 from tf_rnn_ops.autodiff.ops import attributes, gradient_of, inputs_of, outputs_of
 from tf_rnn_ops.native.tf_internals import registries
+from tf_rnn_ops.plain.names import NO_GRADIENT_OF_INT8
 
 # A reserve space consists of bytes. Read as numbers, some are NaN or infinite, mostly in 16-bit types.
 registries.leave_out_of_check_numerics(
@@ -103,7 +104,7 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
 
 @gradient_of("TfRnnOps>QuantizedLayerRNN")
 def _no_gradient_of_int8(op, *gradients):
-    raise LookupError(plain.NO_GRADIENT_OF_INT8)
+    raise LookupError(NO_GRADIENT_OF_INT8)
 
 
 for _op in ("PackCudnnRNNParams", "PackLayerRNN", "PackQuantizedLayerRNN"):

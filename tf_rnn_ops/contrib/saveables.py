@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import tensorflow as tf
-from google.protobuf import json_format, struct_pb2
-from tensorflow.core.framework import variable_pb2
 
 from tf_rnn_ops.contrib import _saveable_base, format_converters
-from tf_rnn_ops.native.tf_internals import graphs
 
 
 class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
@@ -73,51 +70,6 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         ]
         params = self._converter.tf_canonical_to_opaque(tensors)
         return _saveable_base.assign_all(self.variables, [params])
-
-    def to_proto(self, export_scope=None):
-        """Describes the object in a protocol buffer, like tf.compat.v1.Variable.to_proto.
-
-        Args:
-            export_scope: The scope that is exported and removed from names, or None.
-
-        Returns:
-            A protocol buffer, or None if the variable is not in that scope.
-        """
-        variable = self.variables[0].to_proto(export_scope)
-        if variable is None:
-            return None
-        proto = struct_pb2.Struct()
-        proto.update(
-            {
-                **self._converter.attributes,
-                "name": graphs.without_scope(self.name, export_scope),
-                "prefix": graphs.without_scope(self._prefix, export_scope),
-                "variable": json_format.MessageToDict(variable),
-            }
-        )
-        return proto
-
-    @staticmethod
-    def from_proto(proto, import_scope=None):
-        """The inverse of to_proto, in a graph with the variable.
-
-        Args:
-            proto: The result of to_proto.
-            import_scope: The scope into which the graph was imported, or None.
-
-        Returns:
-            A saveable of the class that the object had.
-        """
-        fields = json_format.MessageToDict(proto)
-        variable_def = json_format.ParseDict(fields.pop("variable"), variable_pb2.VariableDef())
-        sizes = ("num_layers", "num_units", "input_size")  # a Struct stores integers as floats
-        return _CLASSES[fields.pop("rnn_mode")](
-            graphs.variable_from_proto(variable_def, import_scope),
-            **{key: int(fields.pop(key)) for key in sizes},
-            scope=graphs.with_scope(fields.pop("prefix"), import_scope).rstrip("/"),
-            name=graphs.with_scope(fields.pop("name"), import_scope),
-            **fields,
-        )
 
     def _configurations(self, tensor, shape, has_inputs):
         """The configurations of the model and, as far as the tensor determines it, of the checkpoint."""
@@ -192,9 +144,3 @@ class CudnnRNNReluSaveable(CudnnOpaqueParamsSaveable):
     """
 
     _converter_cls = format_converters.CudnnParamsFormatConverterRelu
-
-
-_CLASSES = {
-    one._converter_cls.rnn_mode: one
-    for one in (CudnnLSTMSaveable, CudnnGRUSaveable, CudnnRNNTanhSaveable, CudnnRNNReluSaveable)
-}

@@ -1,15 +1,15 @@
 """Writes models for other runtimes, with one node of the runtime for each recurrent layer.
 
-    python -m tf_rnn_ops.export MODEL FILE [--format onnx]
+    python -m tf_rnn_ops export MODEL FILE [--format onnx]
 
 tf_rnn_ops.keras.export writes a Keras model and returns a report.
 """
 
 from typing import Any
 
-from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.exported_layer import ExportedLayer
 
-__all__ = ["Node", "openvino_extensions"]
+__all__ = ["ExportedLayer", "openvino_extensions"]
 
 
 def openvino_extensions() -> list[Any]:
@@ -45,4 +45,5 @@ def openvino_extensions() -> list[Any]:
     """
     from tf_rnn_ops.export import formats
 
-    return formats.writer("openvino").extensions()
+    extensions: list[Any] = formats.writer("openvino").extensions()
+    return extensions

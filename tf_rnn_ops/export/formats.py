@@ -2,7 +2,7 @@
 
 A module has three functions:
 
-    write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None) -> list[Node]
+    write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None) -> list[ExportedLayer]
         Writes a signature of the SavedModel in the folder `saved_model` to `filepath`, which does not
         exist. Files next to `filepath` move with it. Raises ValueError if the model cannot be written, if
         `quantize` is unknown, or with loops=False if the format has no node for a layer. `onnx` also has

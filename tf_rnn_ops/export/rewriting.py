@@ -6,7 +6,7 @@ from typing import Any, Callable
 import tensorflow as tf
 
 from tf_rnn_ops.export import conditions, integer_products, states
-from tf_rnn_ops.export.node import LOOP, Node
+from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.portable import exporting
 
 STEP = "ordinary ops of one step"
@@ -19,7 +19,7 @@ def rewrite(
     signature: str,
     loops: bool,
     decide: Callable[[exporting.Facts], tuple[Any, str, str]],
-) -> list[Node]:
+) -> list[ExportedLayer]:
     """Writes a SavedModel with one signature, 'serving_default', and a decision on each recurrent node.
 
     Args:
@@ -28,10 +28,10 @@ def rewrite(
         signature: The signature to keep.
         loops: Whether nodes may become loops of ordinary ops.
         decide: A function of the exporting.Facts of a node. It returns a decision (an exporting.Choice),
-            Node.became and Node.reason.
+            ExportedLayer.target_op and ExportedLayer.reason.
 
     Returns:
-        A Node for each recurrent node that the signature runs.
+        An ExportedLayer for each recurrent node that the signature runs.
 
     Raises:
         ValueError: There is no such signature, it keeps states, a node cannot be rewritten, or a node
@@ -41,16 +41,18 @@ def rewrite(
     nodes = []
 
     def choose(facts):
-        choice, became, reason = decide(facts)
+        choice, target_op, reason = decide(facts)
         if facts.place in places:
-            nodes.append(Node(layer_of(facts.name), facts.op, became, reason))
+            nodes.append(ExportedLayer(layer_of(facts.name), facts.op, target_op, reason))
         return choice
 
     report = exporting.rewrite_saved_model(saved_model, target, choose)
     for kept in report.kept:
         if kept.place in places:
-            raise ValueError(f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.why}.")
-    looping = [node for node in nodes if node.became == LOOP]
+            raise ValueError(
+                f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.reason}."
+            )
+    looping = [node for node in nodes if node.target_op == LOOP]
     if looping and not loops:
         raise ValueError(
             f"The layer {looping[0].name!r} becomes a loop, because {looping[0].reason}."
@@ -67,8 +69,8 @@ def load(folder: pathlib.Path, signature: str) -> tuple[Any, Any]:
     return loaded, loaded.signatures[name]
 
 
-def loops_of(saved_model: str, signature: str, loops: bool) -> list[Node]:
-    """A Node for each loop that a SavedModel has, such as the loops of Keras's layers.
+def loops_of(saved_model: str, signature: str, loops: bool) -> list[ExportedLayer]:
+    """An ExportedLayer for each loop that a SavedModel has, such as the loops of Keras's layers.
 
     Args:
         saved_model: Folder of a SavedModel.
@@ -82,7 +84,7 @@ def loops_of(saved_model: str, signature: str, loops: bool) -> list[Node]:
     (meta_graph,) = exporting.read(pathlib.Path(saved_model)).meta_graphs
     functions = [f for f in meta_graph.graph_def.library.function if f.signature.name in places]
     found = [
-        Node(node.name, node.op, LOOP, "it is a loop in the SavedModel")
+        ExportedLayer(node.name, node.op, LOOP, "it is a loop in the SavedModel")
         for function in functions
         for node in function.node_def
         if node.op in ("While", "StatelessWhile")

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.exported_layer import ExportedLayer
 
 _OURS = "TfRnnOps>"
 _CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
@@ -29,7 +29,7 @@ def write(saved_model, filepath, *, signature="serving_default", loops=True, qua
     del signature, loops  # the copy has all signatures, and there is an op for every layer
     if pathlib.Path(saved_model) != pathlib.Path(filepath):
         shutil.copytree(saved_model, filepath)
-    return [Node(name, op, op) for name, op in recurrent_nodes(saved_model)]
+    return [ExportedLayer(name, op, op) for name, op in recurrent_nodes(saved_model)]
 
 
 def load(filepath):

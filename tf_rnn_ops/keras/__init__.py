@@ -5,33 +5,26 @@ from tf_rnn_ops.keras.path import environment as _environment
 _environment.check()
 
 from tf_rnn_ops.keras import layers  # noqa: E402
+from tf_rnn_ops.keras._convert.accelerate import accelerate, restore  # noqa: E402
+from tf_rnn_ops.keras._convert.convert import convert  # noqa: E402
+from tf_rnn_ops.keras._convert.from_onnx import from_onnx  # noqa: E402
+from tf_rnn_ops.keras._export.export import Exported, export  # noqa: E402
+from tf_rnn_ops.keras._report.compare import ModelComparison, compare  # noqa: E402
+from tf_rnn_ops.keras._report.explain import explain  # noqa: E402
 from tf_rnn_ops.keras.layers import *  # noqa: E402, F403
 from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E402
+from tf_rnn_ops.keras.layers import pickling as _pickling  # noqa: E402
 from tf_rnn_ops.keras.layers import quantize_model as _quantize_model  # noqa: E402
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
-from tf_rnn_ops.keras.tools import keras_export as _keras_export  # noqa: E402
-from tf_rnn_ops.keras.tools import pickling as _pickling  # noqa: E402
-from tf_rnn_ops.keras.tools.accelerate import Acceleration, accelerate, restore  # noqa: E402
-from tf_rnn_ops.keras.tools.compare import ModelComparison, compare  # noqa: E402
-from tf_rnn_ops.keras.tools.convert import convert  # noqa: E402
-from tf_rnn_ops.keras.tools.explain import Explanation, Explanations, explain  # noqa: E402
-from tf_rnn_ops.keras.tools.export import Exported, export  # noqa: E402
-from tf_rnn_ops.keras.tools.from_onnx import from_onnx  # noqa: E402
-from tf_rnn_ops.keras.tools.timing import Timing  # noqa: E402
 
 _bidirectional.guard()
-_keras_export.guard()
 _pickling.guard()
 _quantize_model.guard()
 
 __all__ = [
     *layers.__all__,
-    "Acceleration",
-    "Explanation",
-    "Explanations",
     "Exported",
     "ModelComparison",
-    "Timing",
     "accelerate",
     "compare",
     "convert",

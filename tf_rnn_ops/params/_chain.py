@@ -1,14 +1,11 @@
-"""The inputs of recurrent layers and nodes, and the rules for a stack of layers, for all converters.
+"""The inputs of recurrent nodes of ONNX, and the rules for a stack of nodes.
 
-A converter of graphs makes a Link of each layer. A buffer holds only weights. The caller passes the other
-inputs with each call, or this module rejects them.
+A buffer holds only weights. The caller passes the other inputs with each call, or this module rejects them.
 """
 
 from typing import Any, Mapping, NamedTuple
 
 NOTHING, CONSTANT, CALLER, LAYER, OTHER = "nothing", "constant", "caller", "layer", "other"
-# The key of lengths that come from the layer before.
-FOLLOWS = "follows"
 
 
 class Fed(NamedTuple):
@@ -36,9 +33,7 @@ class Link(NamedTuple):
         name: Text such as "the node 'a'".
         sequence: The Fed of the sequence.
         states: {name of an initial state: Fed}.
-        lengths: The Fed of lengths or a mask.
-        lengths_name: The name of that input.
-        inputs: The framework's term for an input of the caller: 'an input of the graph'.
+        lengths: The Fed of lengths.
     """
 
     key: Any
@@ -46,14 +41,12 @@ class Link(NamedTuple):
     sequence: Fed
     states: Mapping[str, Fed]
     lengths: Fed
-    lengths_name: str
-    inputs: str
 
 
 def check_inputs(link):
     """Raises ValueError unless states and lengths of a link are absent or inputs of the caller."""
     where = f"of {link.name}"
-    advice = f"make it {link.inputs} and pass the states with each call."
+    advice = "make it an input of the graph and pass the states with each call."
     for name, fed in link.states.items():
         if fed.kind == CONSTANT:
             raise ValueError(
@@ -70,8 +63,8 @@ def check_inputs(link):
     else:
         found = f"comes from {link.lengths.what}"
     raise ValueError(
-        f"{link.lengths_name} {where} {found}, and a buffer holds only weights: make it {link.inputs} and pass "
-        "the lengths, or a mask, with each call."
+        f"sequence_lens {where} {found}, and a buffer holds only weights: make it an input of the graph and "
+        "pass the lengths, or a mask, with each call."
     )
 
 
@@ -83,10 +76,9 @@ def check_stack(links):
                 f"{capital(link.name)} does not get the output of {before.name} before it, but "
                 f"{link.sequence.what}, so they are not a stack. Convert each separately."
             )
-        follows = link.lengths.key == FOLLOWS and before.lengths.kind == CALLER
-        if link.lengths[::2] != before.lengths[::2] and not follows:
+        if link.lengths[::2] != before.lengths[::2]:
             raise ValueError(
-                f"{link.lengths_name} of {link.name} is {_fed(link.lengths)} and that of "
+                f"sequence_lens of {link.name} is {_fed(link.lengths)} and that of "
                 f"{before.name} {_fed(before.lengths)}, but a stack has one input for all layers. Convert "
                 "each separately."
             )

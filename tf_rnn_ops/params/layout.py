@@ -67,6 +67,12 @@ class Block(NamedTuple):
         return f"layer {self.layer}, direction {self.direction}, {self.source}{gate}"
 
 
+def blocks_of(blocks: Sequence[Block], layer: int, direction: int, source: str) -> dict[str, Block]:
+    """{gate: Block} of one layer, direction and source, in the order of the buffer."""
+    place = layer, direction, source
+    return {b.gate: b for b in blocks if (b.layer, b.direction, b.source) == place}
+
+
 class Layout:
     """The layout of the opaque buffer of a network.
 

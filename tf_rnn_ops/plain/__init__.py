@@ -9,6 +9,6 @@ The loops over time are tf.while_loop, so call the functions in a tf.function.
 from tf_rnn_ops.plain._block_lstm import block_lstm
 from tf_rnn_ops.plain._cudnn_rnn import cudnn_rnn
 from tf_rnn_ops.plain._layer_rnn import layer_rnn
-from tf_rnn_ops.plain._quantized_layer_rnn import NO_GRADIENT_OF_INT8, quantized_layer_rnn
+from tf_rnn_ops.plain._quantized_layer_rnn import quantized_layer_rnn
 
-__all__ = ["NO_GRADIENT_OF_INT8", "block_lstm", "cudnn_rnn", "layer_rnn", "quantized_layer_rnn"]
+__all__ = ["block_lstm", "cudnn_rnn", "layer_rnn", "quantized_layer_rnn"]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tf_rnn_ops.params import Layout
-from tf_rnn_ops.params.layout import num_directions
+from tf_rnn_ops.params.layout import blocks_of, num_directions
 from tf_rnn_ops.plain.cells import GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain.recurrence import reverse_rows, wide_type
 
@@ -78,7 +78,7 @@ def cudnn_rnn(
 def _cell(layout, params, layer, direction):
     def take(blocks, source):
         # The gates of one source are adjacent in the buffer.
-        mine = [b for b in blocks if (b.layer, b.direction, b.source) == (layer, direction, source)]
+        mine = list(blocks_of(blocks, layer, direction, source).values())
         if not mine or mine[0].size == 0:
             return None
         rows = sum(block.shape[0] for block in mine)

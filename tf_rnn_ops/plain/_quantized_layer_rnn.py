@@ -6,16 +6,12 @@ import tensorflow as tf
 
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
 from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, UNITS, Cell, reorder_gates, split_candidate
+from tf_rnn_ops.plain.names import NO_GRADIENT_OF_INT8
 from tf_rnn_ops.plain.recurrence import Step, clear_padding, matmul, run_steps
 
 _LARGEST = 127.0  # of the integers that stand for a row
 # A row of smaller numbers counts as zeros: a 127th of such a number is subnormal.
 _SMALLEST = 127 * 2.0**-126
-NO_GRADIENT_OF_INT8 = (
-    "An op with int8 weights has no gradient. A Keras layer has one if it is called with training=True, which "
-    "computes with the dequantized weights."
-)
-"""The sentence on a gradient of inference with int8 weights."""
 
 
 class _Matrix(NamedTuple):

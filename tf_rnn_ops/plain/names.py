@@ -1,5 +1,11 @@
-"""Names of nodes that layers write and exporters read."""
+"""Names and sentences that several rooms write or read."""
 
 # The name of the conditions of masked layers, which save a gather for masks that only pad at the end. Such a
 # condition may be replaced by its else branch, which is right for any mask.
 MASK_CONDITION = "padded_or_gathered"
+
+# The error of a gradient of inference with int8 weights.
+NO_GRADIENT_OF_INT8 = (
+    "An op with int8 weights has no gradient. A Keras layer has one if it is called with training=True, which "
+    "computes with the dequantized weights."
+)

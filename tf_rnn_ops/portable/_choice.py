@@ -57,11 +57,11 @@ class Instead(NamedTuple):
     Attributes:
         function: A function of the tensors of Facts.shapes. It returns the first outputs of the op, except
             the reserve space.
-        became: The name of the replacement in the report.
+        replacement: The name of the replacement in the report.
     """
 
     function: Callable[..., Sequence[Any]]
-    became: str
+    replacement: str
 
 
 KEEP = "keep"

@@ -11,13 +11,13 @@ class Change:
         place: Name of the function that the node is in; '' for the graph itself.
         node: Its name.
         op: Its original op.
-        became: A description of the replacement.
+        replacement: A description of the replacement.
     """
 
     place: str
     node: str
     op: str
-    became: str
+    replacement: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Kept:
         place: Name of the function that the node is in; '' for the graph itself.
         node: Its name.
         op: Its op.
-        why: The reason.
+        reason: The reason.
     """
 
     place: str
     node: str
     op: str
-    why: str
+    reason: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Report:
     def __str__(self):
         lines = [f"nodes changed: {len(self.changed)}, kept: {len(self.kept)}"]
         for change in self.changed:
-            lines.append(f"  changed {_where(change)}: {change.op} -> {change.became}")
+            lines.append(f"  changed {_where(change)}: {change.op} -> {change.replacement}")
         for kept in self.kept:
-            lines.append(f"  kept    {_where(kept)}: {kept.op}, because {kept.why}")
+            lines.append(f"  kept    {_where(kept)}: {kept.op}, because {kept.reason}")
         for comparison in self.compared:
             verdict = "ok" if comparison.ok else "DIFFERS"
             lines.append(

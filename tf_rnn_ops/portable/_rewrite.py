@@ -133,12 +133,12 @@ def _rewrite(node, place, replace, report):
     former = _nodes.attribute(node, FORMER_OP, None)
     op = f"{PREFIX}{former}" if former else node.op
     try:
-        became = replace(node, place)
+        replacement = replace(node, place)
     except (_nodes.CannotRewrite, UnknownSize) as reason:
         report.kept.append(Kept(place.name, node.name, op, str(reason)))
     else:
-        if became != KEEP:
-            report.changed.append(Change(place.name, node.name, op, became))
+        if replacement != KEEP:
+            report.changed.append(Change(place.name, node.name, op, replacement))
 
 
 def _read_by_gradients(nodes):
@@ -166,7 +166,7 @@ def _drop_packing(places, report):
         for node in [node for node in nodes if node.op in _to_plain.PACKING]:
             op, name = node.op, node.name
             if name not in used:
-                became = "nothing, since it is not read"
+                replacement = "nothing, since it is not read"
                 nodes.remove(node)
             elif needed:
                 if report.kept:  # otherwise an exporter chose to keep the op
@@ -175,9 +175,9 @@ def _drop_packing(places, report):
                     )
                 continue
             else:
-                became = "an empty vector, since no op needs the packed weights"
+                replacement = "an empty vector, since no op needs the packed weights"
                 _make_empty(node, place.host)
-            report.changed.append(Change(place.name, name, op, became))
+            report.changed.append(Change(place.name, name, op, replacement))
 
 
 def _make_empty(node, host):

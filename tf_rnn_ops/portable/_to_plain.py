@@ -106,12 +106,15 @@ def to_plain(node, place):
     if choice == KEEP:
         return KEEP
     if isinstance(choice, Instead):
-        stand_in, became = place.stand_ins.instead(facts, choice, len(op.outputs)), choice.became
+        stand_in, replacement = (
+            place.stand_ins.instead(facts, choice, len(op.outputs)),
+            choice.replacement,
+        )
     else:
-        stand_in, became = make(), "ordinary ops"
+        stand_in, replacement = make(), "ordinary ops"
     _nodes.replace_by_call(node, stand_in, op.outputs, place.host)
     del node.input[last : last + more]
-    return became
+    return replacement
 
 
 def _why_not(op):

@@ -106,7 +106,7 @@ def _check(model, steps, number):
     inference = _ops_of(layer, steps, False, masked, compiled)
     training = _ops_of(layer, steps, True, not masked, compiled)
     path = "keras" if not inference else "fused" if training else "fused, keras in training"
-    assert (found[0].path, bool(found[0].why)) == (path, path != "fused"), found[0]
+    assert (found[0].path, bool(found[0].reason)) == (path, path != "fused"), found[0]
     noted = any(note.startswith("LayerRNN runs it on the GPU") for note in found.notes)
     assert noted == bool((inference | training) & OF_LAYER_RNN), (found.notes, inference, training)
 

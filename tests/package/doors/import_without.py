@@ -34,7 +34,7 @@ def uses():
         "contrib model": lambda: contrib.CudnnLSTM(1, 4, 2).params_size(),
         "vectorized": vectorized,
         "training": training,
-        "explain": lambda: print(keras.explain(layer, print_fn=None)[0].why),
+        "explain": lambda: print(keras.explain(layer, print_fn=None)[0].reason),
         "accelerate": keras.accelerate,
     }
 

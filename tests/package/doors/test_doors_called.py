@@ -15,13 +15,13 @@ from tf_rnn_ops.keras import _internals
 from tf_rnn_ops.keras._internals import layers, models, optimizers, overridden, quantization
 from tf_rnn_ops.native import tf_internals
 from tf_rnn_ops.native.tf_internals import checkpoints, graphs, lookup, pfor, registries, tracing
-from tf_rnn_ops.params import keras_internals
+from tf_rnn_ops.params.keras import internals
 
 KERAS_VERSION = tuple(map(int, keras.__version__.split(".")[:2]))
 
 
 def door_modules():
-    found = [keras_internals]
+    found = [internals]
     for package in (tf_internals, _internals):
         names = [
             info.name for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
@@ -161,11 +161,8 @@ def test_graphs(tmp_path):
     assert graphs.with_scope("c", "a/b") == "a/b/c"
 
 
-def test_variables_and_collections_in_meta_graphs():
+def test_collections_in_meta_graphs():
     with tf.Graph().as_default():
-        variable = tf.compat.v1.get_variable("x", [2], use_resource=True)
-        proto = variable.to_proto()
-        assert graphs.variable_from_proto(proto, None).shape == [2]
         key = "collection_of_test_doors"
 
         def to_proto(item, export_scope=None):
@@ -288,21 +285,19 @@ def model_with_a_mask():
 
 def test_objects_of_keras():
     model, masked = model_with_a_mask()
-    call, layer, number = keras_internals.call_of(model.outputs[0])
+    call, layer, number = internals.call_of(model.outputs[0])
     assert layer is model.get_layer("lstm") and number == 0
-    # The attributes of a call that graph.py, chains.py and _keras_graph.py read.
+    # The attributes of a call that stacks/graph.py and params/keras/graph.py read.
     assert call.operation is layer and call.outputs[0] is model.outputs[0]
     assert call.input_tensors[0] is masked
     assert call.arguments.args[0] is masked
     assert call.arguments.kwargs["training"] is False
-    assert keras_internals.is_symbolic(masked) and not keras_internals.is_symbolic(np.ones(1))
-    assert keras_internals.has_history(masked) and not keras_internals.has_history(np.ones(1))
-    assert keras_internals.mask_of(masked).shape == (None, 5)
-    assert keras_internals.mask_of(model.inputs[0]) is None
-    assert keras_internals.flatten_layers(model)[0] is model
-    assert model.get_layer("lstm").cell in keras_internals.flatten_layers(model)
-    assert keras_internals.attribute(model, "_layers", "nothing") == model._layers
-    assert keras_internals.missing(model, "_x", "It fails") == (
+    assert internals.mask_of(masked).shape == (None, 5)
+    assert internals.mask_of(model.inputs[0]) is None
+    assert internals.flatten_layers(model)[0] is model
+    assert model.get_layer("lstm").cell in internals.flatten_layers(model)
+    assert internals.attribute(model, "_layers", "nothing") == model._layers
+    assert internals.missing(model, "_x", "It fails") == (
         f"It fails, because in keras {keras.__version__} a Functional has no _x, which Keras 3.5 to 3.15 have."
     )
 
@@ -420,10 +415,9 @@ def test_whether_a_model_made_its_input():
         assert not models.made_its_input(given)
 
 
-@pytest.mark.parametrize("use_ema", [False, True])
-def test_what_optimizers_keep(use_ema):
+def test_what_optimizers_keep():
     variables = [keras.Variable([1.0], name="kernel"), keras.Variable([1.0], name="bias")]
-    optimizer = keras.optimizers.SGD(use_ema=use_ema)
+    optimizer = keras.optimizers.SGD()
     assert optimizers.exclusion_of(optimizer) is None
     optimizer.exclude_from_weight_decay(var_list=variables[:1], var_names=["bias$"])
     exclusion = optimizers.exclusion_of(optimizer)
@@ -432,10 +426,6 @@ def test_what_optimizers_keep(use_ema):
     assert exclusion.pattern.pattern == "bias$"
     optimizer.build(variables)
     assert optimizers.trained_variables(optimizer) == variables
-    averages = optimizers.moving_averages(optimizer)
-    assert (averages is None) == (not use_ema)
-    if use_ema:
-        assert [tuple(one.shape) for one in averages] == [(1,), (1,)]
 
 
 def test_what_is_overridden():

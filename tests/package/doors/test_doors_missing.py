@@ -17,7 +17,8 @@ from support.selection import all_but
 from tf_rnn_ops.keras._internals import layers, optimizers, overridden, quantization
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.native.tf_internals import checkpoints, graphs, pfor, registries, tracing
-from tf_rnn_ops.params import from_keras, keras_internals
+from tf_rnn_ops.params import from_keras
+from tf_rnn_ops.params.keras import internals
 
 FRAMEWORK = "tensorflow.python.framework."
 TRACKING = "tensorflow:__internal__.tracking."
@@ -32,7 +33,7 @@ def look_up_again():
     cached += [registries._statistics]
     for function in (*cached, overridden.no_inner_loop, optimizers._check_exclusion):
         function.cache_clear()
-    keras_internals._attaches.clear()
+    internals._attaches.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +76,6 @@ RAISE = {
     ),
     f"{FRAMEWORK}ops:strip_name_scope": lambda: graphs.without_scope("a/b", "a"),
     f"{FRAMEWORK}ops:prepend_name_scope": lambda: graphs.with_scope("b", "a"),
-    f"{FRAMEWORK}ops:get_from_proto_function": lambda: graphs.variable_from_proto(None, None),
     f"{SAVEABLE}SaveSpec": lambda: checkpoints.Saveable("x", {}, [tf.Variable(1.0)]),
     f"{TRACKING}no_automatic_dependency_tracking": lambda: checkpoints.untracked(print)(None),
 }
@@ -249,8 +249,7 @@ def test_masks_under_another_name_are_not_ignored(monkeypatch):
     model = _model(tf_rnn_ops.keras.CudnnLSTM(2))
     for use in (
         lambda: tf_rnn_ops.keras.convert(model, to="keras"),
-        lambda: from_keras(_model()),
-        lambda: keras_internals.mask_of(model.inputs[0]),
+        lambda: internals.mask_of(model.inputs[0]),
     ):
         with pytest.raises(RuntimeError, match=no("_keras_mask")):
             use()
@@ -266,8 +265,8 @@ Bare.__module__ = "keras.bare"
 @pytest.mark.parametrize(
     ("name", "use"),
     [
-        ("_keras_history", keras_internals.call_of),
-        ("_flatten_layers", keras_internals.flatten_layers),
+        ("_keras_history", internals.call_of),
+        ("_flatten_layers", internals.flatten_layers),
         ("_layers", layers.inner_layers),
         ("_trainable_variables", layers.held),
         ("_untrack_variable", lambda thing: layers.untrack(thing, None)),
@@ -332,12 +331,6 @@ def test_what_is_excluded_from_weight_decay(monkeypatch):
         tf_rnn_ops.keras.convert(model)
 
 
-def test_moving_averages():
-    optimizer = keras.optimizers.SGD(use_ema=True)  # not built, so without the attribute
-    with pytest.raises(RuntimeError, match=no("_model_variables_moving_average")):
-        optimizers.moving_averages(optimizer)
-
-
 def test_without_inner_loop(monkeypatch):
     for cls in (keras.layers.LSTM, keras.layers.GRU, keras.layers.RNN):
         monkeypatch.delattr(cls, "inner_loop")
@@ -345,7 +338,7 @@ def test_without_inner_loop(monkeypatch):
     with pytest.warns(UserWarning, match=said):
         environment.check()
     layer = tf_rnn_ops.keras.LSTM(2)
-    assert re.match(said, tf_rnn_ops.keras.explain(layer, print_fn=None)[0].why)
+    assert re.match(said, tf_rnn_ops.keras.explain(layer, print_fn=None)[0].reason)
     with pytest.raises(RuntimeError, match=said):
         tf_rnn_ops.keras.accelerate()
 

@@ -141,10 +141,13 @@ PY_RULES = {
     "raw_ops": ({"_types", "native"}, {"numpy", "tensorflow"}),
     "autodiff": ({"_op_table", "native", "params", "plain", "raw_ops"}, {"numpy", "tensorflow"}),
     "plain": ({"_op_table", "params"}, {"numpy", "tensorflow"}),
-    # The last two for models of ONNX, whose nodes they evaluate.
-    "params": (set(), {"numpy", "onnx", "onnxruntime"}),
+    "params": (set(), {"numpy"}),
+    "params/__init__": ({"params", "params/keras", "params/onnx"}, set()),
+    "params/keras": ({"params"}, {"numpy"}),
+    # The last two evaluate nodes of a model.
+    "params/onnx": ({"params"}, {"numpy", "onnx", "onnxruntime"}),
     "keras": (ANY, set()),
-    "keras/_internals": ({"params"}, {"keras"}),
+    "keras/_internals": ({"params/keras"}, {"keras"}),
     "keras/path": (
         {"keras/_internals", "native", "plain", "raw_ops"},
         {"keras", "numpy", "tensorflow"},
@@ -157,24 +160,53 @@ PY_RULES = {
             "keras/path",
             "native",
             "params",
+            "params/keras",
             "raw_ops",
         },
         {"keras", "numpy", "tensorflow"},
     ),
-    "keras/tools": (
+    "keras/_convert/stacks": (
+        {"keras/layers", "keras/path", "params", "params/keras"},
+        {"keras", "numpy"},
+    ),
+    "keras/_convert": (
+        {
+            "keras/_convert/stacks",
+            "keras/_internals",
+            "keras/layers",
+            "keras/path",
+            "params",
+            "params/keras",
+            "params/onnx",
+        },
+        {"keras", "numpy", "tensorflow"},
+    ),
+    "keras/_report": (
+        {
+            "_difference",
+            "keras/_convert",
+            "keras/_convert/stacks",
+            "keras/layers",
+            "keras/path",
+            "native",
+            "params/keras",
+        },
+        {"keras", "numpy", "tensorflow"},
+    ),
+    "keras/_export": (
         {
             "_difference",
             "_whole",
             "export",
+            "keras/_convert",
             "keras/_internals",
+            "keras/_report",
             "keras/layers",
             "keras/path",
-            "native",
-            "params",
+            "params/keras",
         },
-        {"keras", "matplotlib", "numpy", "tensorflow"},
+        {"keras", "numpy", "tensorflow"},
     ),
-    "compare": ({"keras"}, {"keras", "matplotlib", "numpy"}),
     "contrib": (
         {"_initializers", "_seeds", "_types", "native", "params", "raw_ops"},
         {"google", "numpy", "tensorflow"},
@@ -184,10 +216,13 @@ PY_RULES = {
         {"google", "numpy", "tensorflow"},
     ),
     "export": (
-        {"_op_table", "native", "params", "plain", "portable", "raw_ops"},
+        {"_op_table", "native", "params", "plain", "portable"},
         {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "tensorflow", "tf2onnx"},
     ),
-    "export/__main__": ({"_whole", "export", "keras"}, {"keras"}),
+    "_commands": (
+        {"_whole", "export", "info", "keras", "portable"},
+        {"google", "keras", "numpy", "tensorflow"},
+    ),
     "info": ({"__init__", "native"}, {"keras", "numpy", "tensorflow"}),
 }
 
@@ -293,7 +328,7 @@ def test_no_room_imports_one_above_it():
     placed = set()
     waiting = {room: own for room, (own, _) in PY_RULES.items() if own is not ANY}
     waiting["__init__"] = set()
-    waiting["keras"] = {"keras/_internals", "keras/layers", "keras/path", "keras/tools"}
+    waiting["keras"] = {room for room in PY_RULES if room.startswith("keras/")}
     while waiting:
         floor = {room for room, own in waiting.items() if own <= placed}
         assert floor, f"these rooms import each other: {sorted(waiting)}"

@@ -20,7 +20,7 @@ PACKAGE = ROOT / "tf_rnn_ops"
 DOORS = (
     PACKAGE / "native" / "tf_internals",
     PACKAGE / "keras" / "_internals",
-    PACKAGE / "params" / "keras_internals.py",
+    PACKAGE / "params" / "keras" / "internals.py",
 )
 PRIVATE = re.compile(r"_[a-z0-9]\w*")
 MODULES = re.compile(r"(tensorflow\.python|tensorflow\.__internal__|keras\.src|keras\.api)\b")
@@ -246,7 +246,7 @@ def test_a_private_name_is_noticed(text, name):
 
 
 def test_a_name_of_another_folder_is_noticed():
-    path = PACKAGE / "keras" / "tools" / "chains.py"
+    path = PACKAGE / "keras" / "_convert" / "stacks" / "graph.py"
     tree = ast.parse("from tf_rnn_ops.params._chain import Fed\nstack._private(1)")
     assert foreign_imports(path, tree) == {"tf_rnn_ops.params._chain.Fed"}
     folders = {"_private": {PACKAGE / "params"}}

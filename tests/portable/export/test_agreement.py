@@ -6,7 +6,7 @@ import pytest
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.keras.tools import agreement, int8_error
+from tf_rnn_ops.keras._export import agreement, int8_error
 
 LIMITS = agreement.Limits(1e-4, 5e-7)
 
@@ -167,5 +167,5 @@ def test_a_model_whose_graph_is_less_exact_than_the_file(tmp_path):
     summed = layers.Flatten()(layers.Dot(axes=1)([weights, h]))
     model = keras.Model(tokens, layers.Dense(3)(summed))
     batch = np.array([[3, 4, 5, 6, 0, 0], [7, 8, 9, 0, 0, 0]], np.int32)
-    report = rnn.export(model, tmp_path / "m", verify=batch, print_fn=None)
+    report = rnn.export(model, tmp_path / "m", verify_inputs=batch, print_fn=None)
     assert report.difference < 1e-6

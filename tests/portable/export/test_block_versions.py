@@ -55,7 +55,7 @@ def test_results(format, version, weights, options, tmp_path):
     tf.saved_model.save(layer, str(tmp_path / "saved"), signatures=layer.__call__)
     writer, path = formats.writer(format), str(tmp_path / FILES[format])
     nodes = writer.write(str(tmp_path / "saved"), path)
-    assert [(node.op, node.became) for node in nodes] == [("BlockLSTMV2", "loop")]
+    assert [(node.op, node.target_op) for node in nodes] == [("BlockLSTMV2", "loop")]
     rng = np.random.default_rng(6)
     feed = {
         "x": 2 * rng.standard_normal((TIME, BATCH, SIZE)),

@@ -14,9 +14,9 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops import _whole
-from tf_rnn_ops.export import Node, formats, saved_model
-from tf_rnn_ops.keras.tools import export as tool
-from tf_rnn_ops.keras.tools import made_up, signatures
+from tf_rnn_ops.export import ExportedLayer, formats, saved_model
+from tf_rnn_ops.keras._export import export as tool
+from tf_rnn_ops.keras._export import made_up, signatures
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +37,20 @@ def test_report(model, tmp_path):
     report = rnn.export(model, tmp_path / "new" / "model", print_fn=printed.append)
     assert printed == [str(report)] and report.printed
     assert repr(report) == f"<{tmp_path}/new/model: recurrent layers: 3, loops: 1>"
-    assert [node.became for node in report.nodes] == ["LayerRNNPacked", "LayerRNNPacked", "loop"]
-    assert [node.name.split("/")[-2] for node in report.nodes[:2]] == ["both_1", "both_1"]
-    assert report.nodes[2].name == "loop" and "activation=elu" in report.nodes[2].reason
+    assert [node.target_op for node in report.layers] == [
+        "LayerRNNPacked",
+        "LayerRNNPacked",
+        "loop",
+    ]
+    assert [node.name.split("/")[-2] for node in report.layers[:2]] == ["both_1", "both_1"]
+    assert report.layers[2].name == "loop" and "activation=elu" in report.layers[2].reason
     assert report.difference <= report.tolerance < 1e-3 and report.largest > 0.1
     assert report.file_ms > 0 and report.model_ms > 0
     files = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
     assert report.size == sum(path.stat().st_size for path in files)
     for part in ("activation=elu", "Largest difference", "Median time", f"{report.size:,} bytes"):
         assert part in printed[0]
-    assert "<table>" in tool.Exported("f", "onnx", list(report.nodes), 1)._repr_html_()
+    assert "<table>" in tool.Exported("f", "onnx", list(report.layers), 1)._repr_html_()
 
 
 def test_the_saved_model_is_the_model(model, tmp_path):
@@ -68,7 +72,7 @@ def test_inputs_and_outputs_of_several_names(tmp_path):
     model = keras.Model({"a": a, "b": b}, y)
     _quiet(model, tmp_path / "m")
     given = {"a": np.ones((2, 5, 3), np.float32), "b": np.ones((2, 4), np.float32)}
-    report = _quiet(model, tmp_path / "given", verify=given)
+    report = _quiet(model, tmp_path / "given", verify_inputs=given)
     assert report.difference <= report.tolerance
     got = saved_model.run(tmp_path / "m", given)
     assert sorted(got) == ["output_0", "output_1", "output_2"]
@@ -98,7 +102,7 @@ def test_models_of_a_class_of_their_own(tmp_path):
         ("b", [keras.InputSpec(shape=(None, None, 3), dtype="float32")]),
     ):
         report = _quiet(model, tmp_path / name, input_signature=signature)
-        assert [node.became for node in report.nodes] == ["LayerRNNPacked"]
+        assert [node.target_op for node in report.layers] == ["LayerRNNPacked"]
     assert type(model.inner) is keras.layers.GRU
 
 
@@ -177,12 +181,22 @@ def test_bad_input(model, tmp_path):
     )
     rank = [tf.TensorSpec([None], tf.int32)]
     _refused(model, path, "with the inputs.*[Ii]nput shape", input_signature=rank)
-    _refused(model, path, "structure", verify=[np.ones((2, 3), "int32")] * 2)
-    _refused(model, path, r"shape \(None, None\).*\(2, 3, 4\)", verify=np.ones((2, 3, 4), "int32"))
+    _refused(model, path, "structure", verify_inputs=[np.ones((2, 3), "int32")] * 2)
+    batch = np.ones((2, 3), "int32")
+    _refused(model, path, "verify must be True or False", verify=batch, error=TypeError)
+    _refused(model, path, "no effect with verify=False", verify=False, verify_inputs=batch)
+    _refused(
+        model, path, r"shape \(None, None\).*\(2, 3, 4\)", verify_inputs=np.ones((2, 3, 4), "int32")
+    )
     text = np.array([["a"]])
-    _refused(model, path, "verify must fit the signature.*'Words_of' has the type", verify=text)
+    _refused(
+        model,
+        path,
+        "verify_inputs must fit the signature.*'Words_of' has the type",
+        verify_inputs=text,
+    )
     empty = np.ones((0, 3), "int32")
-    _refused(model, path, r"not empty, or False.*\(0, 3\)", verify=empty)
+    _refused(model, path, r"verify_inputs must not be empty.*\(0, 3\)", verify_inputs=empty)
     _refused(model, path, "'loop' becomes a loop, because activation=elu", loops=False)
     _refused(model, path, r"format must be one of.*\['onnx'\]", ["onnx"])
     for name in ("batch_size", "time"):
@@ -211,7 +225,7 @@ def test_a_batch_that_the_model_cannot_run(tmp_path):
         model,
         tmp_path / "m",
         r"does not run on inputs of the shapes \[2, 3, 2\], \[2\].*Give a suitable batch",
-        verify=batch,
+        verify_inputs=batch,
     )
     assert not list(tmp_path.iterdir())
 
@@ -225,7 +239,7 @@ def test_paths(model, tmp_path):
     _refused(model, tmp_path / "link", "exists; give a new path", error=FileExistsError)
     _refused(model, tmp_path / "file" / "m", "cannot be written: Not a directory", error=OSError)
     _refused(model, f"{tmp_path}/a\0b", "cannot be written: embedded null byte")
-    _refused(model, None, "filepath must be a path, but it is None", error=TypeError)
+    _refused(model, None, "path must be a path, but it is None", error=TypeError)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "there"]
     assert (tmp_path / "file").read_text() == "as it was"
 
@@ -245,7 +259,7 @@ def test_the_format_follows_from_the_end_of_the_path():
 def test_the_home_folder(model, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     report = _quiet(model, "~/m", verify=False)
-    assert report.filepath == str(tmp_path / "m") and (tmp_path / "m" / "saved_model.pb").exists()
+    assert report.path == str(tmp_path / "m") and (tmp_path / "m" / "saved_model.pb").exists()
 
 
 ENDS_IN_THE_MIDDLE = """
@@ -432,7 +446,7 @@ def test_what_a_writer_puts_beside_the_file_moves_with_it(model, tmp_path, broke
     def write(source, target, **options):
         saved_model.write(source, target)
         pathlib.Path(target).with_suffix(".bin").write_bytes(b"1234")
-        return [Node("a", "LSTM", "LSTM")]
+        return [ExportedLayer("a", "LSTM", "LSTM")]
 
     broken(write=write)
     (tmp_path / "m.bin").write_text("as it was")
@@ -441,7 +455,7 @@ def test_what_a_writer_puts_beside_the_file_moves_with_it(model, tmp_path, broke
     (tmp_path / "m.bin").unlink()
     report = _quiet(model, tmp_path / "m.xml", "openvino")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.bin", "m.xml"]
-    assert report.nodes[0] == Node("a", "LSTM", "LSTM", "")
+    assert report.layers[0] == ExportedLayer("a", "LSTM", "LSTM", "")
 
 
 def test_absent_packages(model, tmp_path, monkeypatch):

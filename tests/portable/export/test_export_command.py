@@ -1,4 +1,4 @@
-"""`python -m tf_rnn_ops.export`."""
+"""`python -m tf_rnn_ops export`."""
 
 import export_cases
 import keras
@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from tf_rnn_ops._commands.export import main
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.export.__main__ import main
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_options_of_a_keras_model(folder, tmp_path, capsys):
     rows = np.ones((2, 3, 3), np.float32)
     name = _inputs_of(folder / "saved")[0]
     np.savez(tmp_path / "x.npz", **{name: rows})
-    assert main([*arguments, "--streaming", "--verify", str(tmp_path / "x.npz")]) == 0
+    assert main([*arguments, "--streaming", "--verify-inputs", str(tmp_path / "x.npz")]) == 0
     shapes = {
         name: spec.shape.as_list()
         for name, spec in tf.saved_model.load(str(tmp_path / "m"))
@@ -79,10 +79,10 @@ def test_bad_options_of_a_keras_model(folder, tmp_path, capsys):
     (tmp_path / "text.npz").write_text("no")
     before = sorted(tmp_path.iterdir())
     for arguments, text in (
-        (["--verify", str(tmp_path / "wrong.npz")], "must have the arrays"),
-        (["--verify", str(tmp_path / "text.npz")], "is not a file of np.savez"),
-        (["--verify", str(tmp_path / "none.npz")], "is not a file of np.savez"),
-        (["--verify", str(tmp_path / "wrong.npz"), "--no-verify"], "exclude each other"),
+        (["--verify-inputs", str(tmp_path / "wrong.npz")], "must have the arrays"),
+        (["--verify-inputs", str(tmp_path / "text.npz")], "is not a file of np.savez"),
+        (["--verify-inputs", str(tmp_path / "none.npz")], "is not a file of np.savez"),
+        (["--verify-inputs", str(tmp_path / "wrong.npz"), "--no-verify"], "exclude each other"),
         (["--batch", "0"], "batch_size must be a positive integer"),
         (["--time", "-2"], "time must be a positive integer"),
         (["--opset", "17"], "opset is for the format 'onnx'"),
@@ -95,7 +95,7 @@ def test_bad_options_of_a_keras_model(folder, tmp_path, capsys):
         ["--time", "2"],
         ["--streaming"],
         ["--unsafe"],
-        ["--verify", "x"],
+        ["--verify-inputs", "x"],
     ):
         assert main([str(folder / "saved"), target, *option]) == 2
         assert f"{option[0]} is for a .keras file" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.keras.tools import signatures
+from tf_rnn_ops.keras._export import signatures
 
 TIME, SIZE = 5, 3
 
@@ -179,7 +179,7 @@ def test_a_batch_in_the_structures_of_predict_on_batch(tmp_path):
     for k, structure in enumerate(([_input("a"), _input("b")], (_input("a"), _input("b")))):
         model = _functional(structure)
         for n, batch in enumerate(([_batch(), 2 * _batch()], (_batch(), 2 * _batch()))):
-            report = rnn.export(model, tmp_path / f"m{k}{n}", verify=batch, print_fn=None)
+            report = rnn.export(model, tmp_path / f"m{k}{n}", verify_inputs=batch, print_fn=None)
             assert report.difference <= report.tolerance
 
 
@@ -187,10 +187,10 @@ def test_a_batch_of_several_calls(tmp_path):
     """A file of a known batch size is called with every row of the batch."""
     model = _functional(_input("x", batch_size=2))
     rows = np.random.default_rng(0).standard_normal((6, TIME, SIZE)).astype(np.float32)
-    report = rnn.export(model, tmp_path / "m", verify=rows, print_fn=None)
+    report = rnn.export(model, tmp_path / "m", verify_inputs=rows, print_fn=None)
     assert report.difference <= report.tolerance
     with pytest.raises(ValueError, match=r"has the shape \(2, 5, 3\), but.*\(5, 5, 3\)"):
-        rnn.export(model, tmp_path / "n", verify=rows[:5], print_fn=None)
+        rnn.export(model, tmp_path / "n", verify_inputs=rows[:5], print_fn=None)
 
 
 def _policy():
@@ -306,7 +306,7 @@ def test_a_file_that_is_no_batch(content, tmp_path):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ValueError, match="x.npz is not a file of np.savez"):
-        rnn.export(_functional(_input("x")), tmp_path / "m", verify=path, print_fn=None)
+        rnn.export(_functional(_input("x")), tmp_path / "m", verify_inputs=path, print_fn=None)
 
 
 def test_batches_of_a_wrong_kind(tmp_path):
@@ -315,11 +315,11 @@ def test_batches_of_a_wrong_kind(tmp_path):
     ids = keras.Model(words, keras.layers.LSTM(2)(keras.layers.Embedding(5, 3)(words)))
     for model, batch, text in (
         (two, 5, "another structure"),
-        (two, None, "another structure"),
+        (two, {"a": 5}, "another structure"),
         (ids, np.full((1, TIME), 1.5), "'words' has the type int32: it has other values as int32"),
     ):
         with pytest.raises(ValueError, match=text):
-            rnn.export(model, tmp_path / "m", verify=batch, print_fn=None)
+            rnn.export(model, tmp_path / "m", verify_inputs=batch, print_fn=None)
 
 
 @pytest.mark.parametrize("wanted", ["x", "X", "a b", "1", "", "é"])

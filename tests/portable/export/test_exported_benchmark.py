@@ -16,7 +16,7 @@ def test_small_run(tmp_path):
     output = tmp_path / "exported.json"
     exported.main(["3 2 4 5", "--rounds", "1", "--output", str(output)])
     rows = json.loads(output.read_text())["rows"]
-    assert [(row["format"], row["became"]) for row in rows] == [
+    assert [(row["format"], row["target_op"]) for row in rows] == [
         ("onnx", "LSTM"),
         ("onnx", "GRU"),
         ("litert", "UNIDIRECTIONAL_SEQUENCE_LSTM"),

@@ -9,7 +9,7 @@ import tensorflow as tf
 import tf_rnn_ops.export
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 BATCH, TIME, SIZE, UNITS = 3, 5, 16, 32
 FORMATS = ("onnx", "litert", "openvino")
@@ -89,14 +89,14 @@ def test_values_of_the_weights_are_kept(format, models, tmp_path):
     module = formats.writer(format)
     model, _, x = models
     path = str(tmp_path / NAMES[format])
-    report = rnn.export(model, path, format, verify=x, print_fn=None)
-    assert len(report.nodes) == 5
-    assert {layer_of(node): node.became for node in report.nodes} == BECAME[format]
+    report = rnn.export(model, path, format, verify_inputs=x, print_fn=None)
+    assert len(report.layers) == 5
+    assert {layer_of(node): node.target_op for node in report.layers} == BECAME[format]
     # Rounding of rows, which the file does not have. docs/numerics.md: 0.003 to 0.01 with 256 units.
     assert 1e-4 < report.difference < 0.01
     check(module.run(path, {"x": x}), models)
     in_onnx = format == "onnx"
-    assert {node.note for node in report.nodes} == {FLOATS if in_onnx else ""}
+    assert {node.note for node in report.layers} == {FLOATS if in_onnx else ""}
     in_note = {name for name in BECAME["onnx"] if name in report.note}
     assert in_note == (set(BECAME["onnx"]) if format == "litert" else set())
 
@@ -118,14 +118,14 @@ def test_int8_of_the_format(format, models, tmp_path):
     module = formats.writer(format)
     model, _, x = models
     path = str(tmp_path / NAMES[format])
-    report = rnn.export(model, path, format, quantize="int8", verify=x, print_fn=None)
+    report = rnn.export(model, path, format, quantize="int8", verify_inputs=x, print_fn=None)
     assert 1e-4 < report.difference < report.tolerance
     got = module.run(path, {"x": x})
     for name, want in model(x).items():
         np.testing.assert_allclose(got[name], want, rtol=0, atol=0.02, err_msg=name)
     assert report.note == ""
     if format == "onnx":
-        notes = {layer_of(node): (node.became, node.note) for node in report.nodes}
+        notes = {layer_of(node): (node.target_op, node.note) for node in report.layers}
         lstm = ("DynamicQuantizeLSTM", "")
         assert notes == {
             **dict.fromkeys(("lstm", "both"), lstm),
@@ -146,7 +146,7 @@ def test_saved_models(format, models, saved, tmp_path):
     path = str(tmp_path / NAMES[format])
     nodes = module.write(str(saved), path)
     assert {node.op for node in nodes} == {"QuantizedLayerRNN"}
-    assert {layer_of(node): node.became for node in nodes} == BECAME[format]
+    assert {layer_of(node): node.target_op for node in nodes} == BECAME[format]
     litert = "each call converts its int8 weights to floats"
     notes = {"onnx": FLOATS, "litert": litert, "openvino": ""}
     assert {node.note for node in nodes} == {notes[format]}
@@ -158,13 +158,6 @@ def test_keras_export_to_onnx(models, tmp_path):
     path = str(tmp_path / "m.onnx")
     models[0].export(path, format="onnx", verbose=False)
     check(module.run(path, {"x": models[2]}), models)
-
-
-def test_keras_export_names_ours(tmp_path):
-    model = keras.Sequential([keras.Input(batch_shape=(BATCH, TIME, SIZE)), rnn.LSTM(UNITS)])
-    model.quantize("int8")
-    with pytest.raises(ValueError, match="Use tf_rnn_ops.keras.export"):
-        model.export(str(tmp_path / "m.tflite"), format="litert", verbose=False)
 
 
 @pytest.mark.parametrize("layer", [rnn.LSTM, rnn.GRU])
@@ -194,7 +187,7 @@ def test_streaming(models, tmp_path):
     model = keras.Model(x, rnn.GRU(UNITS, **SEQUENCES)(x))
     model.quantize("int8")
     report = rnn.export(model, tmp_path / "m.onnx", "onnx", streaming=True, print_fn=None)
-    assert [node.became for node in report.nodes] == ["GRU"]
+    assert [node.target_op for node in report.layers] == ["GRU"]
     assert 1e-4 < report.difference < 0.01
 
 
@@ -203,5 +196,5 @@ def test_bfloat16(tmp_path):
     model = keras.Model(x, rnn.LSTM(UNITS, dtype="mixed_bfloat16")(x))
     model.quantize("int8")
     report = rnn.export(model, tmp_path / "m.onnx", "onnx", print_fn=None)
-    assert [node.became for node in report.nodes] == ["LSTM"]
+    assert [node.target_op for node in report.layers] == ["LSTM"]
     assert report.difference < 0.02

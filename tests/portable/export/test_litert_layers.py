@@ -39,11 +39,11 @@ def test_every_layer(name, sizes, tmp_path, litert):
     call = litert.load(path)
     for _ in range(2):  # the second call does not begin where the first one ended
         export_formats.assert_equal(call({"x": x}), model, x)
-    for node in report.nodes:
+    for node in report.layers:
         layer = networks.layer_of(node)
         if layer != "pair":  # of an LSTM and a GRU
-            assert node.became == (FUSED if is_fused(layer, sizes[0]) else LOOP), node
-        assert bool(node.reason) == (node.became == LOOP)
+            assert node.target_op == (FUSED if is_fused(layer, sizes[0]) else LOOP), node
+        assert bool(node.reason) == (node.target_op == LOOP)
     ops = ops_of(path)
     assert not [op for op in ops if op.startswith("Flex")]
     assert ops[FUSED] == (0 if sizes[0] is None else count_fused(model))

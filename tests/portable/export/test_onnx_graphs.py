@@ -7,8 +7,8 @@ import tensorflow as tf
 
 import tf_rnn_ops
 from tf_rnn_ops import raw_ops
+from tf_rnn_ops._commands.export import main
 from tf_rnn_ops.export import onnx as writer
-from tf_rnn_ops.export.__main__ import main
 from tf_rnn_ops.params import Layout
 
 TIME, BATCH, SIZE, UNITS = 5, 3, 2, 4
@@ -16,7 +16,7 @@ MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
 def convert(function, folder, *specs):
-    """Writes a function as a SavedModel and that as ONNX: (list of Node, ops of the file, how to run it)."""
+    """Writes a function as a SavedModel and that as ONNX: (list of ExportedLayer, ops of the file, how to run it)."""
     module = tf.Module()
     module.function = tf.function(function, input_signature=specs, autograph=False)
     tf.saved_model.save(module, str(folder / "saved"), signatures=module.function)
@@ -123,7 +123,7 @@ def test_keras_on_a_gpu(time_major, tmp_path, rng):
         return _outputs(list(found), "lstm")
 
     nodes, ops, run = convert(function, tmp_path, *stack.specs(), _spec("n", None, dtype=tf.int32))
-    assert [node.became for node in nodes] == ["LSTM"] and ops.count("LSTM") == 1
+    assert [node.target_op for node in nodes] == ["LSTM"] and ops.count("LSTM") == 1
     _check(run({**stack.feed(), "n": stack.lengths}), stack.want(stack.lengths))
 
 
@@ -157,7 +157,7 @@ def test_a_projection_is_a_loop(tmp_path, rng):
         return _outputs(result, "lstm")
 
     nodes, ops, run = convert(function, tmp_path, *stack.specs(), _spec("n", None, dtype=tf.int32))
-    assert [(node.became, node.reason) for node in nodes] == [("loop", "ONNX has no projection")]
+    assert [(node.target_op, node.reason) for node in nodes] == [("loop", "ONNX has no projection")]
     assert ops.count("Loop") == 4 and "LSTM" not in ops
     _check(run({**stack.feed(), "n": stack.lengths}), stack.want(stack.lengths))
 
@@ -201,7 +201,7 @@ def test_block_lstm(version, peephole, reads, tmp_path, rng):
 
     specs = (_spec("x", None, None, SIZE), _spec("h", None, UNITS), _spec("c", None, UNITS))
     nodes, ops, run = convert(function, tmp_path, *specs, _spec("n", dtype=tf.int64))
-    assert nodes[0].became == ("LSTM" if reads == "h" else "loop")
+    assert nodes[0].target_op == ("LSTM" if reads == "h" else "loop")
     assert ("LSTM" in ops, "Loop" in ops) == (reads == "h", reads != "h")
     feed = {"x": rng.standard_normal((TIME, BATCH, SIZE)), "h": rng.uniform(-1, 1, (BATCH, UNITS))}
     feed = {
@@ -233,7 +233,7 @@ def test_a_block_lstm_that_clips_is_a_loop(version, tmp_path, rng):
         return {"y": result.h, "cs": result.cs}
 
     nodes, _, run = convert(function, tmp_path, _spec("x", TIME, BATCH, SIZE))
-    assert nodes[0].became == "loop" and "clip" in nodes[0].reason
+    assert nodes[0].target_op == "loop" and "clip" in nodes[0].reason
     x = 3 * rng.standard_normal((TIME, BATCH, SIZE)).astype(np.float32)
     want = function(x)
     assert np.max(np.abs(want["cs"])) == np.float32(3 if version == "BlockLSTM" else 0.5)

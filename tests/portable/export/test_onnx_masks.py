@@ -81,7 +81,7 @@ def test_every_mask(name, sizes, tmp_path, rng):
     ]
     model = export_cases.drawn(keras.Model([words, x, mask], outputs))
     report = rnn.export(model, tmp_path / "m.onnx", verify=False, print_fn=None)
-    assert {node.became for node in report.nodes} <= {"LSTM", "GRU"}
+    assert {node.target_op for node in report.layers} <= {"LSTM", "GRU"}
     run = writer.load(tmp_path / "m.onnx")
     for kind, valid in MASKS.items():
         batch, time = valid.shape

@@ -78,7 +78,7 @@ def test_without_a_mask(name, direction, whole, export, rng):
     layer = DIRECTIONS[direction](NODES[name], return_sequences=whole)
     model = keras.Model(inputs, layer(inputs))
     report, ops, run = export(model)
-    assert all(node.became in RECURRENT and not node.reason for node in report.nodes)
+    assert all(node.target_op in RECURRENT and not node.reason for node in report.layers)
     assert not ops["Loop"] and not ops["If"]
     # PeepholeLSTM makes a BlockLSTM, which knows no direction; the second of two cells reads what the
     # first has reversed.
@@ -98,7 +98,7 @@ def test_with_masks(name, direction, whole, export, rng):
     layer = DIRECTIONS[direction](NODES[name], return_sequences=whole)
     model = keras.Model(inputs, layer(inputs[0], mask=inputs[1]))
     report, ops, run = export(model)
-    assert all(not node.reason for node in report.nodes) and not ops["Loop"]
+    assert all(not node.reason for node in report.layers) and not ops["Loop"]
     if name not in ("peephole", "cells"):
         assert recurrent(ops) == 1
     for mask in export_cases.masks(rng, 4, 6).values():
@@ -117,8 +117,8 @@ def test_loops(name, direction, masked, export, rng):
     layer = DIRECTIONS[direction](make, **SEQUENCES)
     model = keras.Model(inputs, layer(inputs[0], mask=inputs[1] if masked else None))
     report, ops, run = export(model)
-    assert all(node.became == "loop" and word in node.reason for node in report.nodes)
-    assert len(report.nodes) == (2 if direction in ("both", "sum") else 1)
+    assert all(node.target_op == "loop" and word in node.reason for node in report.layers)
+    assert len(report.layers) == (2 if direction in ("both", "sum") else 1)
     assert ops["Loop"] and not recurrent(ops)
     for mask in export_cases.masks(rng, 4, 6).values():
         given = {"x": _sequences(rng, 4, 6)} | ({"mask": mask} if masked else {})
@@ -192,7 +192,7 @@ def test_stacks(name, direction, time_major, layers, export, rng):
     )
     report, ops, run = export(model, verify=False)
     assert recurrent(ops) == layers and not ops["Loop"]
-    assert [node.became.split()[-1] for node in report.nodes][0] in RECURRENT
+    assert [node.target_op.split()[-1] for node in report.layers][0] in RECURRENT
     batch, time = 4, 6
     drawn = rng.standard_normal((batch, time, SIZE)).astype(np.float32)
     given = {"x": np.swapaxes(drawn, 0, 1) if time_major else drawn}
@@ -210,7 +210,7 @@ def test_a_stack_with_a_mask_and_one_that_goes_backwards(export, rng):
     model = keras.Model(words, rnn.CudnnLSTM(UNITS, go_backwards=True, **SEQUENCES)(x))
     report, ops, run = export(model)
     assert (ops["GRU"], ops["LSTM"]) == (2, 1)
-    assert sorted(node.became for node in report.nodes) == ["2 GRU", "LSTM"]
+    assert sorted(node.target_op for node in report.layers) == ["2 GRU", "LSTM"]
     drawn = rng.integers(1, 9, (3, 6)).astype(np.int32) * (np.arange(6) < [[6], [2], [0]])
     check(run, model, {"words": drawn.astype(np.int32)})
 
@@ -228,7 +228,7 @@ def test_known_sizes(shape, export, rng):
     ]
     model = keras.Model(x, [layer(x) for layer in layers])
     report, _, run = export(model)
-    assert all(not node.reason for node in report.nodes)
+    assert all(not node.reason for node in report.layers)
     check(run, model, {"x": _sequences(rng, shape[0] or 3, shape[1] or 4)})
 
 
@@ -253,7 +253,7 @@ def test_types(dtype, export, rng):
     back = keras.layers.Activation("linear", dtype="float64" if dtype == "float64" else "float32")
     model = keras.Model(x, [back(layer(x)), back(stack(x))])
     report, ops, run = export(model)
-    assert {node.became.split()[-1] for node in report.nodes} <= {became, "loop", "GRU"}
+    assert {node.target_op.split()[-1] for node in report.layers} <= {became, "loop", "GRU"}
     assert bool(ops["LSTM"]) == (became == "LSTM") and bool(ops["Loop"]) == (became == "loop")
     check(run, model, {"x": _sequences(rng)}, atol=tolerance)
 
@@ -288,7 +288,7 @@ def test_layers_that_keras_unrolls_or_wraps(export, rng):
     model = keras.Model(x, [each, unrolled])
     report, ops, run = export(model)
     assert ops["LSTM"] == 3 and not ops["Loop"]
-    assert [node.name for node in report.nodes if node.reason] == [model.layers[-1].name]
+    assert [node.name for node in report.layers if node.reason] == [model.layers[-1].name]
     check(run, model, {"x": rng.standard_normal((2, 3, 4, SIZE)).astype(np.float32)})
 
 
@@ -298,7 +298,7 @@ def test_int8(name, export, rng):
     x = keras.Input((None, SIZE), name="x")
     model = keras.Model(x, keras.layers.Dense(2)(NODES[name]()(x)))
     report, _, run = export(model, quantize="int8")
-    assert report.nodes[0].became == ("DynamicQuantizeLSTM" if name == "lstm" else "GRU")
+    assert report.layers[0].target_op == ("DynamicQuantizeLSTM" if name == "lstm" else "GRU")
     assert 1e-5 < report.difference < report.tolerance
     check(run, model, {"x": _sequences(rng)}, atol=report.tolerance)
 
@@ -329,7 +329,7 @@ def test_a_direction_that_begins_with_the_states_of_the_other(first, tmp_path):
     z, _ = layers[1](x, initial_state=state)
     model = export_cases.drawn(keras.Model([x, h], [y, z]))
     report = rnn.export(model, tmp_path / "m.onnx", print_fn=None)
-    assert [node.became for node in report.nodes] == ["GRU", "GRU"]
+    assert [node.target_op for node in report.layers] == ["GRU", "GRU"]
     assert report.difference <= report.tolerance
 
 
@@ -343,7 +343,7 @@ def test_masked_text_in_int8(layer, sizes, tmp_path):
     y = (keras.layers.Bidirectional(make) if layer == "both" else make)(x)
     model = export_cases.drawn(keras.Model(words, keras.layers.Dense(3)(y)))
     report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
-    assert {node.became for node in report.nodes} == {"DynamicQuantizeLSTM"}
+    assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
     assert report.difference <= report.tolerance
 
 

@@ -129,7 +129,7 @@ def test_a_shared_layer_in_int8(make, tmp_path, rng):
     """Its weights are in the file once."""
     model = export_cases.drawn(_siamese(make))
     report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
-    assert {node.became for node in report.nodes} == {"DynamicQuantizeLSTM"}
+    assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
     graph = onnx.load(tmp_path / "m.onnx").graph
     nodes = [node for node in graph.node if node.op_type == "DynamicQuantizeLSTM"]
     assert len(nodes) == 2 and nodes[0].input[1:3] == nodes[1].input[1:3]
@@ -158,7 +158,7 @@ def test_int8_in_16_bits(dtype, tmp_path):
     """Other layers than the LSTM keep float16, which the quantizer would write wrong nodes for."""
     model = export_cases.drawn(_text(dtype, MAKE["both"]))
     report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
-    assert {node.became for node in report.nodes} == {"DynamicQuantizeLSTM"}
+    assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
     assert report.difference <= report.tolerance
 
 

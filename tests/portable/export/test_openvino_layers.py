@@ -42,13 +42,13 @@ def test_every_layer(name, sizes, tmp_path, openvino):
     call = openvino.load(path)
     for _ in range(2):
         export_formats.assert_equal(call({"x": x}), model, x)
-    for node in report.nodes:
+    for node in report.layers:
         layer = networks.layer_of(node)
         if layer == "pair":
-            assert node.became in ("LSTMSequence", "GRUSequence")
+            assert node.target_op in ("LSTMSequence", "GRUSequence")
         else:
-            assert node.became == sequence_of(layer), node
-        assert bool(node.reason) == (node.became == LOOP)
+            assert node.target_op == sequence_of(layer), node
+        assert bool(node.reason) == (node.target_op == LOOP)
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "peephole"])
@@ -138,7 +138,7 @@ def test_float64_is_computed_in_float32(cell, tmp_path):
     inputs = keras.Input((None, 3), dtype="float64", name="x")
     layer = networks.CELLS[cell](dtype="float64")
     path, report = export(keras.Model(inputs, {"y": layer(inputs)}), tmp_path, None, verify=True)
-    assert report.nodes[0].became == LOOP
+    assert report.layers[0].target_op == LOOP
     assert 1e-12 < report.difference < report.tolerance < 1e-3
 
 

@@ -486,7 +486,7 @@ def test_a_sequence_of_the_user(tmp_path):
     model = keras.Sequential([keras.Input((None, SIZE)), keras.layers.GRU(UNITS)])
     signature = [keras.InputSpec(shape=(2, 3, SIZE), dtype="float32")]
     options = {"input_signature": signature, "streaming": True, "print_fn": None}
-    report = rnn.export(model, tmp_path / "m", verify=np.ones((2, 9, SIZE)), **options)
+    report = rnn.export(model, tmp_path / "m", verify_inputs=np.ones((2, 9, SIZE)), **options)
     assert report.difference < 1e-6
     with pytest.raises(ValueError, match="a multiple of the 3 steps of a call, but .* has 8 steps"):
-        rnn.export(model, tmp_path / "n", verify=np.ones((2, 8, SIZE)), **options)
+        rnn.export(model, tmp_path / "n", verify_inputs=np.ones((2, 8, SIZE)), **options)

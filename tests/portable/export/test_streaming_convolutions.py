@@ -7,7 +7,7 @@ from stream_cases import FILES, drawn, model_of, outputs_of_file, sequence
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.keras.tools import feeds
+from tf_rnn_ops.keras._export import feeds
 
 SIZE, TIME = 6, 12
 ALL = {"tf_saved_model": "m", **FILES}

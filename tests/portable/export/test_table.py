@@ -149,8 +149,8 @@ def test_layers(row, format, tmp_path):
         return
     report = rnn.export(model, path, name, print_fn=None)
     assert report.difference <= report.tolerance
-    assert {re.sub(r"^\d+ ", "", node.became) for node in report.nodes} == became(cell)
-    of_keras = [node.op in ("GRU", "RNN") for node in report.nodes]
+    assert {re.sub(r"^\d+ ", "", node.target_op) for node in report.layers} == became(cell)
+    of_keras = [node.op in ("GRU", "RNN") for node in report.layers]
     assert all(of_keras) if cell.endswith("of Keras") else not any(of_keras)
 
 
@@ -163,4 +163,4 @@ def test_ops_of_tensorflow(row, format, tmp_path):
     tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.call)
     path = tmp_path / FILES[format]
     (node,) = formats.writer(format.lower()).write(str(tmp_path / "saved"), str(path))
-    assert {node.became} == became(table()[row][format])
+    assert {node.target_op} == became(table()[row][format])

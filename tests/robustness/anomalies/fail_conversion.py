@@ -20,7 +20,7 @@ from portable import graphs  # of the tests
 from support import cases, subproc, tf_ops
 from support.reference.spec import RnnSpec
 from tf_rnn_ops import compare, contrib
-from tf_rnn_ops.portable import __main__ as portable_command
+from tf_rnn_ops._commands import portable as portable_command
 
 KINDS = {"open": 1, "read": 2, "write": 4}
 # More uses than a conversion makes.

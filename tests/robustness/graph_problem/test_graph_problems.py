@@ -70,8 +70,8 @@ def test_every_form_is_drawn():
 
 
 def test_a_wrong_converter_is_found(monkeypatch):
-    from tf_rnn_ops.params import _onnx_model
     from tf_rnn_ops.params._chain import NOTHING, Fed
+    from tf_rnn_ops.params.onnx import model as _onnx_model
 
     # No stack runs in reverse.
     stack, layer = (
@@ -89,8 +89,8 @@ def test_a_wrong_converter_is_found(monkeypatch):
 
 
 def test_a_converter_that_rejects_too_much_is_found(monkeypatch):
-    from tf_rnn_ops.params import _onnx_model
     from tf_rnn_ops.params._chain import OTHER, Fed
+    from tf_rnn_ops.params.onnx import model as _onnx_model
 
     monkeypatch.setattr(_onnx_model, "_state", lambda *given: Fed(OTHER, "a test"))
     with pytest.raises(AssertionError, match="params.from_onnx rejects: initial_h of .* a test"):

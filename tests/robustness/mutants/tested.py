@@ -258,30 +258,27 @@ PYTHON_TESTS = {
     "tf_rnn_ops/params/torch": [
         "tests/params/test_convert_torch.py", "tests/params/test_convert_objects.py",
     ],
-    "tf_rnn_ops/params/keras": ["tests/params/test_convert_keras.py", "tests/params"],
-    "tf_rnn_ops/params/onnx": ["tests/params/test_convert_onnx.py", "tests/params"],
-    "tf_rnn_ops/params/_onnx": [
+    "tf_rnn_ops/params/keras/weights": ["tests/params/test_convert_keras.py", "tests/params"],
+    "tf_rnn_ops/params/onnx/": [
         "tests/params/test_convert_onnx.py", "tests/params", "tests/keras/test_onnx_layers.py",
     ],
-    "tf_rnn_ops/params/_keras": ["tests/params/test_convert_objects.py", "tests/params"],
+    "tf_rnn_ops/params/keras/": ["tests/params/test_convert_objects.py", "tests/params"],
     "tf_rnn_ops/params/lstm_cell": ["tests/keras/test_projected.py"],
     "tf_rnn_ops/params/": ["tests/params"],
-    "tf_rnn_ops/keras/tools/convert": ["tests/keras/test_keras_convert.py"],
-    "tf_rnn_ops/keras/tools/stack_to_keras": ["tests/keras/test_convert_stacks.py"],
-    "tf_rnn_ops/keras/tools/keras_to_stack": ["tests/keras/test_convert_to_stack.py"],
-    "tf_rnn_ops/keras/tools/chains": ["tests/keras/test_convert_to_stack.py"],
-    "tf_rnn_ops/keras/tools/": [
+    "tf_rnn_ops/keras/_convert/convert": ["tests/keras/test_keras_convert.py"],
+    "tf_rnn_ops/keras/_convert/stacks/stack_to_keras": ["tests/keras/test_convert_stacks.py"],
+    "tf_rnn_ops/keras/_convert/": [
         "tests/keras/test_keras_convert.py", "tests/keras/test_convert_state.py",
         "tests/keras/test_convert_optimizer.py", "tests/keras/test_convert_stacks.py",
     ],
 }  # fmt: skip
 # How a model is copied, with its weights and its optimizer.
 _COPYING = (
-    "carry", "chains", "convert", "copying", "keras_to_stack", "pairs", "recompile", "slots",
-    "stack_to_keras",
+    "carry", "convert", "copying", "pairs", "recompile", "slots",
+    "stacks/stack_to_keras",
 )  # fmt: skip
 PYTHON_FILES = _files(
-    "tf_rnn_ops/params/*.py", *(f"tf_rnn_ops/keras/tools/{name}.py" for name in _COPYING)
+    "tf_rnn_ops/params/**/*.py", *(f"tf_rnn_ops/keras/_convert/{name}.py" for name in _COPYING)
 )
 
 

@@ -23,34 +23,26 @@ import tensorflow as tf
 
 from tf_rnn_ops import plain
 from tf_rnn_ops._op_table import signature
+from tf_rnn_ops.export import lacking
+from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
 from tf_rnn_ops.portable import exporting
 
 NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
-# {tensor that a Layer must not have: its name in a message}.
-_EXTRAS = {
-    "projection": "projection",
-    "peepholes": "peepholes",
-    "layer_norm": "layer normalization",
-    "input_mask": "dropout of inputs",
-    "recurrent_mask": "dropout of states",
-}
-_NUMBERS = {"cell_clip": "clips c", "zoneout_h": "has zoneout", "zoneout_c": "has zoneout"}
 
 
 def reason_against(facts: exporting.Facts) -> str:
     """The reason why a node cannot be the fused op; empty if it can."""
     network = facts.network
-    if network is None or _extras(network):
-        return f"LiteRT's fused LSTM has no {_extras(network) or 'peepholes'}"
+    if network is None:
+        return "LiteRT's fused LSTM has no peepholes"
+    if what := lacking.part(network):
+        return f"LiteRT's fused LSTM has no {what}"
     if network.rnn_mode != "lstm":
         return "LiteRT has a fused op for LSTM only"
     if isinstance(network, sizes.Layer):
         attrs = network.attrs()
-        for name, what in _NUMBERS.items():
-            if float(attrs[name]) > 0:
-                return f"it {what}, which LiteRT's fused LSTM does not"
         if (attrs["activation"], attrs["recurrent_activation"]) != ("tanh", "sigmoid"):
             return "LiteRT's fused LSTM has the activations tanh and sigmoid only"
     if facts.dtype != tf.float32:
@@ -60,14 +52,6 @@ def reason_against(facts: exporting.Facts) -> str:
     if facts.batch is None:
         return "LiteRT's fused LSTM needs a known batch size: give it in input_signature"
     return ""
-
-
-def _extras(network):
-    if isinstance(network, sizes.Layer):
-        names = [name for name in _EXTRAS if name not in network.absent]
-    else:
-        names = ["projection"] if getattr(network, "num_proj", 0) else []
-    return _EXTRAS[names[0]] if names else ""
 
 
 class Functions:
@@ -122,15 +106,9 @@ def _weights(layout, params, layer, direction):
     """Kernel, recurrent kernel and bias of a layer of a stack, in Keras's format."""
 
     def take(blocks, source):
-        found = {
-            b.gate: b
-            for b in blocks
-            if (b.layer, b.direction, b.source) == (layer, direction, source)
-        }
-        return [
-            tf.reshape(params[b.offset : b.end], b.shape)
-            for b in (found[g] for g in KERAS_GATES["lstm"])
-        ]
+        found = blocks_of(blocks, layer, direction, source)
+        of_gates = [found[gate] for gate in KERAS_GATES["lstm"]]
+        return [tf.reshape(params[b.offset : b.end], b.shape) for b in of_gates]
 
     kernel, recurrent_kernel = (
         tf.transpose(tf.concat(take(layout.weights, source), 0))

@@ -8,8 +8,8 @@ import tempfile
 import tensorflow as tf
 
 from tf_rnn_ops.export import rewriting
+from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.export.litert import flatbuffer, fused
-from tf_rnn_ops.export.node import LOOP, Node
 
 # Types that few ops of LiteRT compute in, as its converter writes them.
 _NARROW = {"f16": "float16", "bf16": "bfloat16"}
@@ -22,7 +22,7 @@ def write(
     signature: str = rewriting.DEFAULT,
     loops: bool = True,
     quantize: str | None = None,
-) -> list[Node]:
+) -> list[ExportedLayer]:
     """Writes a signature; see formats.
 
     Args:
@@ -102,7 +102,7 @@ def _reason(error):
 
 def _check(content, nodes):
     """Raises ValueError if the converter has not made a fused op of each LSTM."""
-    wanted = sum(node.became == fused.NAME for node in nodes)
+    wanted = sum(node.target_op == fused.NAME for node in nodes)
     found = flatbuffer.count_ops(content)[fused.NAME]
     if found < wanted:
         raise ValueError(

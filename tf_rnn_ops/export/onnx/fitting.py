@@ -2,10 +2,10 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops.export.node import LOOP, Node
+from tf_rnn_ops.export import lacking
+from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.export.onnx.weights import OP_TYPES
 from tf_rnn_ops.export.saved_model import layer_name
-from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable.exporting import KEEP
 
 _WEIGHTS = {"LayerRNN": (3, 4, 5, 7), "BlockLSTM": (4, 5, 6, 7, 8), "CudnnRNN": (3,)}
@@ -16,7 +16,7 @@ class Fitting:
     """Decides on the nodes of one GraphDef; see portable.exporting.Choice.
 
     Attributes:
-        nodes: A list of Node, one for each decision.
+        nodes: A list of ExportedLayer, one for each decision.
     """
 
     def __init__(self, graph_def):
@@ -31,7 +31,7 @@ class Fitting:
         node = self._graphs[facts.place][facts.name]
         reason = _reason(facts, node) or self._computed(facts, node)
         self.nodes.append(
-            Node(
+            ExportedLayer(
                 layer_name(node.name, facts.op),
                 facts.op,
                 LOOP if reason else _became(facts),
@@ -70,33 +70,13 @@ def _reason(facts, node):
         return "ONNX Runtime computes such nodes in float32 only"
     if facts.network is None:
         return _reason_of_block(facts, node)
-    if facts.network.num_proj:
-        return "ONNX has no projection"
-    if isinstance(facts.network, sizes.Layer):
-        return _reason_of_layer(facts.network)
-    return ""
-
-
-def _reason_of_layer(layer):
-    if "layer_norm" not in layer.absent:
-        return "ONNX has no layer normalization in a node"
-    attrs = layer.attrs()
-    if attrs["zoneout_h"] or attrs["zoneout_c"]:
-        return "ONNX has no zoneout"
-    if attrs["cell_clip"]:
-        return (
-            "ONNX does not clip the cell state; its clip applies to the sums before the activations"
-        )
-    if not {"input_mask", "recurrent_mask", "seed"} <= set(layer.absent):
-        return "it has dropout of inputs or states, as in training"
-    return ""
+    what = lacking.part(facts.network, has=("peepholes",))
+    return f"ONNX has no {what}" if what else ""
 
 
 def _reason_of_block(facts, node):
     if node.attr["cell_clip"].f > 0:
-        return (
-            "ONNX does not clip the cell state; its clip applies to the sums before the activations"
-        )
+        return "ONNX has no clipping of c"
     if more := sorted(facts.read - {"h"}):
         return f"ONNX has no output {more[0]} of all steps"
     return ""

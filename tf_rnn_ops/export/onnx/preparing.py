@@ -29,7 +29,7 @@ def prepare(graph_def, inputs, outputs):
         outputs: Names of the tensors that are fetched.
 
     Returns:
-        A pair: the GraphDef, and a list of Node.
+        A pair: the GraphDef, and a list of ExportedLayer.
 
     Raises:
         CannotWrite: A node can become neither a node of ONNX nor a loop.
@@ -44,7 +44,7 @@ def prepare(graph_def, inputs, outputs):
     for kept in report.kept:
         if kept.op.startswith(_PACKING):
             continue  # the handlers drop the node
-        raise CannotWrite(f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.why}.")
+        raise CannotWrite(f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.reason}.")
     if any(node.reason for node in choice.nodes):
         graph_def = _inlined(graph_def, list(inputs), list(outputs))
     return duplicates.merged(

@@ -60,7 +60,7 @@ def _prepared(saved_model):
 
 
 def _converted(saved_model, signature, opset):
-    """The ModelProto, and the list of Node."""
+    """The ModelProto, and the list of ExportedLayer."""
     from tf2onnx import convert, tf_loader
 
     from tf_rnn_ops.export.onnx import preparing
@@ -138,6 +138,8 @@ def _check(onnx, model):
 
 
 def _quantized(node):
-    if "LSTM" not in node.became:
+    if "LSTM" not in node.target_op:
         return node.with_float_weights()
-    return dataclasses.replace(node, became=node.became.replace("LSTM", "DynamicQuantizeLSTM"))
+    return dataclasses.replace(
+        node, target_op=node.target_op.replace("LSTM", "DynamicQuantizeLSTM")
+    )

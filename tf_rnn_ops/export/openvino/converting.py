@@ -11,6 +11,7 @@ from openvino.frontend.tensorflow import ConversionExtension
 from tf_rnn_ops._op_table import LAYER_ATTRS, signature
 from tf_rnn_ops.export.openvino import counterparts, sequences
 from tf_rnn_ops.export.openvino.sequences import constant
+from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
 
@@ -252,10 +253,7 @@ def _blocks(layout, params, layer, direction):
     """The weights of a layer and a direction, as slices of the buffer."""
 
     def take(blocks, source):
-        found = [
-            b for b in blocks if (b.layer, b.direction, b.source) == (layer, direction, source)
-        ]
-        return {b.gate: cut(b) for b in found}
+        return {gate: cut(b) for gate, b in blocks_of(blocks, layer, direction, source).items()}
 
     def cut(block):
         if block.size == 0:  # skip_input: x is added to every gate

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from tf_rnn_ops.export import lacking
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain import sizes
 
@@ -16,15 +17,6 @@ SEQUENCES = {
 }
 # WHY not hard_sigmoid: a node may have it, but the CPU device raises "Unsupported activation function".
 _ACTIVATIONS = ("tanh", "sigmoid", "relu")
-# {tensor that a Layer must not have: its name in a message}.
-_EXTRAS = {
-    "projection": "projection",
-    "peepholes": "peepholes",
-    "layer_norm": "layer normalization",
-    "input_mask": "dropout of inputs",
-    "recurrent_mask": "dropout of states",
-}
-_NUMBERS = {"cell_clip": "clipping of c", "zoneout_h": "zoneout", "zoneout_c": "zoneout"}
 
 
 def reason_against(network: sizes.Layer | Layout | None, dtype: tf.DType) -> str:
@@ -39,15 +31,11 @@ def reason_against(network: sizes.Layer | Layout | None, dtype: tf.DType) -> str
     node = SEQUENCES[network.rnn_mode]
     if dtype not in (tf.float32, tf.float16):
         return f"OpenVINO's {node} computes in float32 or float16, not in {dtype.name}"
+    if what := lacking.part(network):
+        return f"OpenVINO's {node} has no {what}"
     if isinstance(network, Layout):
-        return f"OpenVINO's {node} has no projection" if network.num_proj else ""
-    for name, what in _EXTRAS.items():
-        if name not in network.absent:
-            return f"OpenVINO's {node} has no {what}"
+        return ""
     attrs = network.attrs()
-    for name, what in _NUMBERS.items():
-        if float(attrs[name]) > 0:
-            return f"OpenVINO's {node} has no {what}"
     if attrs["activation"] not in _ACTIVATIONS:
         return f"OpenVINO's {node} has no activation {attrs['activation']}"
     if attrs["recurrent_activation"] != "sigmoid":

@@ -8,7 +8,7 @@ import openvino
 from openvino import opset14 as ops
 
 from tf_rnn_ops.export import rewriting
-from tf_rnn_ops.export.node import LOOP, Node
+from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.export.openvino import counterparts
 from tf_rnn_ops.export.openvino.converting import extensions
 from tf_rnn_ops.export.openvino.sequences import constant
@@ -22,7 +22,7 @@ def write(
     signature: str = rewriting.DEFAULT,
     loops: bool = True,
     quantize: str | None = None,
-) -> list[Node]:
+) -> list[ExportedLayer]:
     """Writes a signature; see formats.
 
     Args:

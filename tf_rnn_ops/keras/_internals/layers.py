@@ -2,7 +2,7 @@
 
 import sys
 
-from tf_rnn_ops.params.keras_internals import attribute
+from tf_rnn_ops.params.keras.internals import attribute
 
 _COPY = "A layer cannot be copied"
 

@@ -4,7 +4,7 @@ import re
 
 import keras
 
-from tf_rnn_ops.params.keras_internals import attribute
+from tf_rnn_ops.params.keras.internals import attribute
 
 
 def compile_arguments(model):

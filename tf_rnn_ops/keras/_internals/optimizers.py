@@ -4,7 +4,7 @@ import functools
 
 import keras
 
-from tf_rnn_ops.params.keras_internals import attribute
+from tf_rnn_ops.params.keras.internals import attribute
 
 _STATE = "The state of an optimizer cannot be copied"
 _DECAY = "The exclusion from weight decay cannot be copied"
@@ -16,16 +16,6 @@ def trained_variables(optimizer):
     Needs _trainable_variables. Without it this raises RuntimeError.
     """
     return attribute(optimizer, "_trainable_variables", _STATE)
-
-
-def moving_averages(optimizer):
-    """The list of the moving averages of the variables; None without use_ema.
-
-    Needs _model_variables_moving_average. Without it this raises RuntimeError.
-    """
-    if not getattr(optimizer, "use_ema", False):
-        return None
-    return attribute(optimizer, "_model_variables_moving_average", _STATE)
 
 
 class Exclusion:

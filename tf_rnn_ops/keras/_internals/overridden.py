@@ -4,7 +4,7 @@ import functools
 
 import keras
 
-from tf_rnn_ops.params.keras_internals import attribute
+from tf_rnn_ops.params.keras.internals import attribute
 
 _RECURRENT = ("LSTM", "GRU", "SimpleRNN", "RNN")
 

@@ -37,8 +37,8 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
 
         i = s(x W_i + h R_i + p_i * c + b_i)        s is recurrent_activation
         f = s(x W_f + h R_f + p_f * c + b_f)
-        c' = f * c + i * tanh(x W_c + h R_c + b_c)  clipped to [-cell_clip, cell_clip] o = s(x W_o + h R_o
-        + p_o * c' + b_o)
+        c' = f * c + i * tanh(x W_c + h R_c + b_c)  clipped to [-cell_clip, cell_clip]
+        o = s(x W_o + h R_o + p_o * c' + b_o)
         h' = (o * tanh(c')) projection              limited to [-proj_clip, proj_clip]
 
     Weights: kernel [I, 4*H], recurrent_kernel [S, 4*H] and bias [4*H] as in keras.layers.LSTMCell,

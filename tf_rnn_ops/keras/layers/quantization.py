@@ -1,7 +1,7 @@
 """quantize("int8") of the recurrent layers.
 
-keras.Model.quantize calls `quantize` of the layers that hold no other layers, so of the cells. `adopt` lets
-the cells of a layer pass the call on to their layer, which quantizes all of its cells.
+keras.Model.quantize calls `quantize` of the layers that hold no other layers. These are the cells, so `adopt`
+gives each cell a `quantize` that quantizes its whole layer.
 
 The class of a cell says which weights it has. A layer chooses the classes by the dtype policies when it is made,
 and again when it is built, because a DTypePolicyMap tells the policy of a cell by its path.

@@ -12,7 +12,7 @@ import keras
 
 from tf_rnn_ops.keras.layers.quantization import Quantize
 from tf_rnn_ops.keras.path import quantized
-from tf_rnn_ops.params.keras_internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _FUNCTIONS = ("train_function", "test_function", "predict_function")
 

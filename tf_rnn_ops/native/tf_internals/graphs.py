@@ -1,7 +1,5 @@
 """Graphs and their saved forms."""
 
-import tensorflow as tf
-
 from tf_rnn_ops.native.tf_internals.lookup import need, want
 
 _FUNCTIONS = "tensorflow.python.framework.function_def_to_graph:function_def_to_graph_def"
@@ -48,15 +46,6 @@ def with_scope(name, scope):
     Needs prepend_name_scope() of framework.ops. Without it the import of a saveable raises RuntimeError.
     """
     return need(f"{_OPS}prepend_name_scope", _META_GRAPHS)(name, scope)
-
-
-def variable_from_proto(proto, scope):
-    """The variable of a graph of tf.compat.v1 that a VariableDef describes.
-
-    Needs get_from_proto_function() of framework.ops. Without it the import of a saveable raises RuntimeError.
-    """
-    reader = need(f"{_OPS}get_from_proto_function", _META_GRAPHS)
-    return reader(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES)(proto, import_scope=scope)
 
 
 def register_collection(key, proto_type, to_proto, from_proto):

@@ -1,0 +1,150 @@
+"""`python -m tf_rnn_ops export MODEL FILE`: writes a saved model as a file for another runtime."""
+
+import argparse
+import pathlib
+import sys
+
+from tf_rnn_ops.export import formats
+
+_EPILOG = """\
+For a Keras model, the command runs the file, compares it with the model and prints the difference.
+For a SavedModel, it runs nothing.
+
+Example: python -m tf_rnn_ops export model.keras model.tflite --streaming
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Writes a model and prints a report on its recurrent layers.
+
+    Args:
+        argv: The arguments; None for the arguments of the process.
+
+    Returns:
+        The exit status: 2 if the model cannot be loaded or written.
+    """
+    parser = _make_parser()
+    options = parser.parse_args(argv)
+    try:
+        print(_export(options))
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _make_parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m tf_rnn_ops export",
+        description="Write a saved model for another runtime, with a node for each recurrent layer.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "model", help="a .keras file, as model.save() writes it, or the folder of a SavedModel"
+    )
+    parser.add_argument("target", help="file or folder to write; must not exist yet")
+    parser.add_argument(
+        "--format",
+        choices=formats.FORMATS,
+        help="what to write (default: by the end of the target's name, .onnx, .tflite or .xml; otherwise "
+        "tf_saved_model)",
+    )
+    parser.add_argument(
+        "--signature",
+        metavar="NAME",
+        help="signature of a SavedModel (default: serving_default)",
+    )
+    parser.add_argument(
+        "--quantize",
+        choices=("int8",),
+        help="store weights in 8 bits (default: keep their values)",
+    )
+    parser.add_argument(
+        "--no-loops",
+        action="store_true",
+        help="raise an error if a layer has no node and becomes a loop of ordinary ops",
+    )
+    parser.add_argument("--opset", type=int, help="version of the ops of ONNX (default: 18)")
+    of_keras = parser.add_argument_group("for a .keras file")
+    of_keras.add_argument(
+        "--batch",
+        type=int,
+        metavar="B",
+        help="batch size (default: the model's; 1 for LiteRT if the model's is open)",
+    )
+    of_keras.add_argument(
+        "--time", type=int, metavar="T", help="number of steps (default: the model's)"
+    )
+    of_keras.add_argument(
+        "--streaming",
+        action="store_true",
+        help="one step in each call, or T of --time, with the states as inputs and outputs",
+    )
+    of_keras.add_argument(
+        "--verify-inputs",
+        metavar="FILE.npz",
+        help="arrays to run the models on, by the names of the inputs (default: made-up batches)",
+    )
+    of_keras.add_argument("--no-verify", action="store_true", help="do not run the models")
+    of_keras.add_argument(
+        "--unsafe",
+        action="store_true",
+        help="load Lambda layers and other code in the file, which may do anything",
+    )
+    return parser
+
+
+def _export(options):
+    """The report as text."""
+    target = pathlib.Path(options.target).expanduser()
+    name = formats.of(target, options.format)
+    how = {"loops": not options.no_loops, "quantize": options.quantize}
+    model = pathlib.Path(options.model).expanduser()
+    if not model.is_dir():
+        return _export_keras(options, model, target, name, how)
+    return _export_saved_model(options, model, target, name, how)
+
+
+def _export_saved_model(options, model, target, name, how):
+    from tf_rnn_ops import _whole
+    from tf_rnn_ops.export import rewriting
+
+    if not (model / "saved_model.pb").is_file():
+        raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
+    for flag in ("batch", "time", "streaming", "verify-inputs", "unsafe"):
+        if getattr(options, flag.replace("-", "_")) not in (None, False):
+            raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
+    how |= formats.options(name, options.opset)
+    module = formats.writer(name)
+    with _whole.whole(target) as unfinished:
+        signature = options.signature or "serving_default"
+        layers = module.write(str(model), str(unfinished), signature=signature, **how)
+        if name != formats.SAVED_MODEL:
+            layers += rewriting.loops_of(str(model), signature, how["loops"])
+    lines = [f"{target}: {name}"]
+    for layer in layers:
+        reason = f", because {layer.reason}" if layer.reason else ""
+        note = f"; {layer.note}" if layer.note else ""
+        lines.append(f"  {layer.name}: {layer.op} -> {layer.target_op}{reason}{note}")
+    return "\n".join(lines)
+
+
+def _export_keras(options, path, target, name, how):
+    if options.signature is not None:
+        raise ValueError("--signature is for a SavedModel, but MODEL is a file.")
+    if options.verify_inputs and options.no_verify:
+        raise ValueError("--verify-inputs and --no-verify exclude each other.")
+    import keras
+
+    from tf_rnn_ops.keras import export
+
+    try:
+        model = keras.saving.load_model(path, safe_mode=not options.unsafe)
+    except (KeyError, OSError, ValueError) as error:
+        advice = " --unsafe loads it." if "safe_mode" in str(error) else ""
+        raise ValueError(f"{path} cannot be read: {error}{advice}") from error
+    how |= {"batch_size": options.batch, "time": options.time, "streaming": options.streaming}
+    how |= {"opset": options.opset, "print_fn": None}
+    how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
+    return str(export(model, target, name, **how))

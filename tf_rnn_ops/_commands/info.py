@@ -1,0 +1,32 @@
+"""`python -m tf_rnn_ops info`: prints versions, CPU features and devices, and why a library is missing."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tf_rnn_ops import info
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Prints the facts.
+
+    Args:
+        argv: The arguments: nothing or --help; None for the arguments of the process.
+
+    Returns:
+        The exit status, 0.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m tf_rnn_ops info",
+        description="Print versions, CPU features and devices, and why a library is missing.",
+        epilog="Example: python -m tf_rnn_ops info",
+    )
+    parser.parse_args(argv)
+    if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack characters of a path
+        sys.stdout.reconfigure(errors="backslashreplace")
+    facts = info.collect()
+    width = max(len(title) for title, _ in facts)
+    for title, text in facts:
+        print(f"{title:<{width}}  {text}")
+    return 0

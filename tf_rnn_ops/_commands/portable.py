@@ -1,0 +1,188 @@
+"""The command line of tf_rnn_ops.portable."""
+
+import argparse
+import pathlib
+import pickle
+import sys
+import zipfile
+
+import numpy as np
+
+_EPILOG = """\
+The check runs the model before and after, and compares the results:
+- A SavedModel runs with all its signatures. The inputs are random, or the arrays of --inputs, which have
+  the names of the arguments.
+- A GraphDef is checked only with --outputs. The arrays of --inputs have the names of its placeholders.
+  "x" means the tensor "x:0".
+
+The exit status is 0 if all CudnnRNN ops were replaced and the results agree, 1 if not, and 2 after an error.
+
+Example: python -m tf_rnn_ops portable trained_on_a_gpu for_any_server
+"""
+
+
+def main(argv=None):
+    """Rewrites a model and prints the report.
+
+    Args:
+        argv: The arguments; None for the arguments of the process.
+
+    Returns:
+        The exit status.
+    """
+    parser = _make_parser()
+    options = parser.parse_args(argv)
+    from tf_rnn_ops import portable
+
+    how = {
+        "to": options.to,
+        "inference": options.inference,
+        "clear_devices": options.clear_devices,
+    }
+    try:
+        _refuse_idle_flags(options)
+        inputs = _load(options.inputs) if options.inputs else None
+        if options.source.is_dir():
+            report = portable.rewrite_saved_model(
+                options.source, options.target, **how, check=not options.no_check, inputs=inputs
+            )
+        else:
+            report = _rewrite_file(portable, options, how, inputs)
+    except (ImportError, OSError, ValueError) as error:
+        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    print(report)
+    if not report.compared and not options.no_check:
+        print(f"  not checked: {_why_not_checked(options)}")
+    return 0 if report.ok else 1
+
+
+def _make_parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m tf_rnn_ops portable",
+        description="Replace the CudnnRNN ops of a SavedModel or GraphDef, and the ops of this package, so that it "
+        "runs without cuDNN.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "source",
+        type=pathlib.Path,
+        help="folder of a SavedModel, or file of a GraphDef (.pb, or .pbtxt for text)",
+    )
+    parser.add_argument(
+        "target", type=pathlib.Path, help="folder or file to write; must not exist yet"
+    )
+    parser.add_argument(
+        "--to",
+        choices=("tensorflow", "tf_rnn_ops"),
+        default="tensorflow",
+        help="the new ops: ordinary ops of TensorFlow, or ops of this package, which the loader of the model "
+        "must import (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--inference",
+        action="store_true",
+        help="with --to tensorflow: also replace ops that train with dropout, without the dropout",
+    )
+    parser.add_argument(
+        "--clear-devices",
+        action="store_true",
+        help="remove the device of each node, such as /GPU:0",
+    )
+    parser.add_argument(
+        "--no-check", action="store_true", help="write the target without the check"
+    )
+    parser.add_argument(
+        "--inputs",
+        type=pathlib.Path,
+        metavar="FILE.npz",
+        help="arrays for the check (default: random)",
+    )
+    parser.add_argument(
+        "--outputs",
+        nargs="+",
+        metavar="TENSOR",
+        help="tensors of a GraphDef that the check compares (default: no check)",
+    )
+    return parser
+
+
+def _refuse_idle_flags(options):
+    """Raises ValueError for a flag without effect."""
+    if options.inference and options.to != "tensorflow":
+        raise ValueError("--inference has no effect with --to tf_rnn_ops, whose ops can train.")
+    checks = [f"--{name}" for name in ("inputs", "outputs") if getattr(options, name) is not None]
+    if options.no_check and checks:
+        raise ValueError(f"{checks[0]} has no effect with --no-check: leave out one of the two.")
+    if options.outputs is not None and options.source.is_dir():
+        raise ValueError(
+            "--outputs is for a GraphDef: all outputs of the signatures of a SavedModel are compared."
+        )
+    if checks == ["--inputs"] and options.source.is_file():
+        raise ValueError(
+            "--inputs has no effect on a GraphDef without --outputs: name the tensors."
+        )
+
+
+def _why_not_checked(options):
+    if options.source.is_dir():
+        return "the model has no signature with an output, so run both models yourself."
+    return "give --outputs TENSOR ..., and --inputs FILE.npz if the graph has placeholders."
+
+
+def _load(path):
+    try:
+        file = np.load(path)
+    except (EOFError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile):
+        file = None
+    if not isinstance(file, np.lib.npyio.NpzFile):
+        raise ValueError(f"{path} is not a .npz file, which np.savez writes.")
+    with file:
+        return dict(file)
+
+
+def _rewrite_file(portable, options, how, inputs):
+    from tf_rnn_ops import _whole
+
+    graph_def = _read(options.source)
+    result, report = portable.rewrite_graph_def(graph_def, **how)
+    with _whole.whole(options.target) as unfinished:
+        if options.outputs and not options.no_check:
+            report.compared = portable.check_graph_def(
+                graph_def, result, inputs or {}, options.outputs
+            )
+        _write(unfinished, result)
+    return report
+
+
+def _is_text(path):
+    return path.suffix == ".pbtxt"
+
+
+def _read(path):
+    from google.protobuf import message, text_format
+    from tensorflow.core.framework import graph_pb2
+
+    graph_def = graph_pb2.GraphDef()
+    try:
+        if _is_text(path):
+            text_format.Parse(path.read_text(), graph_def)
+        else:
+            graph_def.ParseFromString(path.read_bytes())
+    except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a GraphDef: {error}") from error
+    if not graph_def.node:  # an empty file, or a file of another kind, may also be parsed
+        raise ValueError(
+            f"{path} must hold a GraphDef with nodes, but it has none. For a SavedModel give the folder."
+        )
+    return graph_def
+
+
+def _write(path, graph_def):
+    from google.protobuf import text_format
+
+    if _is_text(path):
+        path.write_text(text_format.MessageToString(graph_def))
+    else:
+        path.write_bytes(graph_def.SerializeToString())

@@ -1,0 +1,1 @@
+"""Copies of a model on other layers: convert, accelerate, from_onnx."""

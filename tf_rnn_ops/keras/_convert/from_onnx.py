@@ -1,0 +1,201 @@
+"""Makes Keras layers of the LSTM, GRU and RNN nodes of ONNX, also of nodes that CudnnRNNV3 cannot compute."""
+
+import inspect
+from typing import Any, Sequence
+
+import keras
+import numpy as np
+
+from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
+from tf_rnn_ops.keras.layers.options import with_parameters
+from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
+from tf_rnn_ops.keras.layers.reversed import Reversed
+from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
+from tf_rnn_ops.params.cells import add_exactly, as_array, check_shape, reorder
+from tf_rnn_ops.params.onnx import nodes as onnx_nodes
+
+# For each gate of Keras its number in a Cell. A Cell has i, f, c, o or r, z, h; a Keras GRU has z, r, h.
+_ORDER = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "RNN": (0,)}
+# {function with parameters: (default of alpha, default of beta)}, with None if ONNX has no default.
+_PARAMETERS = {"hardsigmoid": (0.2, 0.5), "affine": (None, 0.0)}
+_PLAIN = ("tanh", "sigmoid", "relu")
+_KINDS = {"LSTM": LSTM, "GRU": GRU, "RNN": SimpleRNN}
+
+
+def _options():
+    """The arguments that all layers have, except those that the nodes determine."""
+    first, *others = (inspect.signature(cls).parameters for cls in _KINDS.values())
+    for name, parameter in first.items():
+        if name not in ("units", "go_backwards") and all(name in other for other in others):
+            yield parameter.replace(kind=parameter.KEYWORD_ONLY)
+
+
+@with_parameters(_options())
+def from_onnx(
+    source: Any, node: str | Sequence[str] | None = None, **options: Any
+) -> list[keras.layers.Layer]:
+    """Makes Keras layers of the LSTM, GRU and RNN nodes of an ONNX model.
+
+    The layers run on the ops of this package and compute the outputs of the nodes, with the batch first:
+    [B, T, I] to [B, T, D*H], with zeros in masked steps. The nodes may be of different kinds. This
+    function converts all nodes that params.from_onnx converts, and more: a GRU may have
+    linear_before_reset=0, an LSTM may have peepholes, and the activations may be Tanh, Sigmoid, Relu,
+    Affine with alpha=1 and beta=0, and HardSigmoid with beta=0.5 and alpha=0.2 (as in Keras 1 and 2) or
+    1/6 (as in Keras 3).
+
+    Args:
+        source: A model that onnx.load returned, a list of params.OnnxNode, or a single params.OnnxNode.
+        node: Name of the node of the model, or a list of names. None for all recurrent nodes in the order
+            of the graph. Initial states must be absent, 0, or inputs of the graph. Lengths must be absent,
+            T, or inputs of the graph. Inputs of the graph are then arguments of each call.
+        **options: Arguments of every layer, such as return_state=True, except go_backwards, which the
+            node determines.
+
+    Returns:
+        A list of layers, one for each node: LSTM, ProjectedLSTM (with peepholes), GRU or SimpleRNN. A node
+        of both directions becomes a keras.layers.Bidirectional. A node with direction 'reverse' becomes a
+        layer with go_backwards=True, in a layer that reverses its output. The layers have the weights and
+        the weights' type, and return sequences.
+
+    Raises:
+        ValueError: A tensor has the wrong shape. A node has other activations, clip or input_forget,
+            which no layer of this package has. A weight is computed from inputs. Initial states or lengths
+            are computed, or are the output of another node.
+
+    Example:
+        >>> import numpy as np
+        >>> import tf_rnn_ops.keras
+        >>> from tf_rnn_ops import params
+        >>> node = params.OnnxNode("GRU", W=np.ones([1, 9, 2]), R=np.ones([1, 9, 3]))
+        >>> (layer,) = tf_rnn_ops.keras.from_onnx(node)
+        >>> type(layer).__name__, layer.reset_after, layer.count_params()
+        ('GRU', False, 54)
+    """
+    if "go_backwards" in options:
+        raise ValueError(
+            f"go_backwards follows from the nodes, but the options have go_backwards={options['go_backwards']!r}."
+        )
+    nodes = onnx_nodes.nodes_of(source, node, stack=False)
+    return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
+
+
+def _layer(where, node, options):
+    onnx_nodes.check_function(where, node)
+    num_dirs = onnx_nodes.directions_of(where, node)
+    reverse = onnx_nodes.attribute(node, "direction", "forward") == "reverse"
+    units = as_array(f"R of {where}", node.R, rank=3).shape[2]
+    width = as_array(f"W of {where}", node.W, rank=3).shape[2]
+    cells = onnx_nodes.cells_of(where, node, num_dirs, width, units)
+    arguments: dict[str, Any] = {"dtype": cells[0].w.dtype.name, "return_sequences": True}
+    if options.get("return_sequences", True):
+        # ONNX has zeros beyond the length of a sequence.
+        arguments["zero_output_for_mask"] = True
+    reset_after = bool(onnx_nodes.attribute(node, "linear_before_reset", 0))
+    if node.op_type == "GRU":
+        arguments["reset_after"] = reset_after
+    peepholes = _peepholes(where, node, num_dirs, units)
+    if peepholes is not None:
+        arguments["use_peepholes"] = True
+    kind = ProjectedLSTM if peepholes is not None else _KINDS[node.op_type]
+    layers, weights = [], []
+    for d, functions in enumerate(_functions(where, node, num_dirs)):
+        backwards = reverse or d == 1
+        layers.append(
+            kind(units, **{**arguments, **functions, "go_backwards": backwards, **options})
+        )
+        weights += _weights(node.op_type, cells[d], reset_after)
+        if peepholes is not None:
+            weights.append(peepholes[d])
+    layer = layers[0]
+    if num_dirs == 2:
+        layer = keras.layers.Bidirectional(
+            layer, backward_layer=layers[1], dtype=layer.dtype_policy
+        )
+    elif reverse:
+        layer = Reversed(layer, dtype=layer.dtype_policy)
+    layer.build((None, None, width))
+    layer.set_weights(weights)
+    return layer
+
+
+def _weights(op_type, cell, reset_after):
+    """kernel, recurrent_kernel and bias in Keras's format."""
+    order = _ORDER[op_type]
+    matrices = [
+        np.ascontiguousarray(reorder(stacked, order).reshape(-1, stacked.shape[2]).T)
+        for stacked in (cell.w, cell.r)
+    ]
+    biases = [reorder(bias, order).ravel() for bias in (cell.bw, cell.br)]
+    both = op_type == "GRU" and reset_after
+    return [*matrices, np.stack(biases) if both else add_exactly(*biases)]
+
+
+def _peepholes(where, node, num_dirs, units):
+    """The peepholes of i, f and o, [D, 3, H], or None."""
+    if node.op_type != "LSTM" or node.P is None or not np.any(node.P):
+        return None
+    weights = as_array(f"P of {where}", node.P, rank=2)
+    check_shape(f"P of {where}", weights, (num_dirs, 3 * units))
+    i, o, f = np.moveaxis(weights.reshape(num_dirs, 3, units), 1, 0)
+    return np.stack([i, f, o], axis=1)
+
+
+def _functions(where, node, num_dirs):
+    """The activations of each direction, as arguments of a layer."""
+    names = onnx_nodes.activations(where, node)
+    count = len(onnx_nodes.USUAL_ACTIVATIONS[node.op_type])
+    if len(names) != count * num_dirs:
+        raise ValueError(
+            f"activations of {where} must be {count} for each of {num_dirs} directions, but they are "
+            f"{list(names)}."
+        )
+    # Each list has values only for functions with that parameter.
+    given = [_numbers(where, node, f"activation_{name}") for name in ("alpha", "beta")]
+    functions = [_function(where, name, *given) for name in names]
+    found = []
+    for d in range(num_dirs):
+        own = functions[count * d : count * (d + 1)]
+        if node.op_type == "LSTM" and own[1] != own[2]:
+            raise ValueError(
+                f"activations of {where} must be the same for the candidate and for the cell state, "
+                f"but they are {list(names)}."
+            )
+        if node.op_type == "RNN":
+            found.append({"activation": own[0]})
+        else:
+            found.append({"recurrent_activation": own[0], "activation": own[1]})
+    return found
+
+
+def _numbers(where, node, name):
+    """A copy of a list attribute of a node."""
+    given = onnx_nodes.attribute(node, name, [])
+    if isinstance(given, (list, tuple)) and all(
+        isinstance(g, (int, float, np.number)) for g in given
+    ):
+        return list(given)
+    raise ValueError(f"{name} of {where} must be a list of numbers, but it is {given!r}.")
+
+
+def _function(where, name, alphas, betas):
+    """A Keras activation. Removes its parameters from the lists."""
+    if name in _PLAIN:
+        return name
+    alpha, beta = _PARAMETERS.get(name, (None, None))
+    if name in _PARAMETERS:
+        alpha = alphas.pop(0) if alphas else alpha
+        beta = betas.pop(0) if betas else beta
+        for known, wanted, function in (
+            ("hardsigmoid", (0.2, 0.5), hard_sigmoid_keras2),
+            ("hardsigmoid", (1 / 6, 0.5), "hard_sigmoid"),
+            ("affine", (1.0, 0.0), "linear"),
+        ):
+            # Attributes in ONNX are float32.
+            if name == known and alpha is not None:
+                if np.array_equal(np.float32((alpha, beta)), np.float32(wanted)):
+                    return function
+    raise ValueError(
+        f"activations of {where} must be Tanh, Sigmoid, Relu, Affine with alpha=1 and beta=0, or "
+        f"HardSigmoid with beta=0.5 and alpha=0.2 or 1/6, but there is {name!r} with alpha={alpha} "
+        f"and beta={beta}."
+    )

@@ -1,0 +1,1 @@
+"""export: writes a model for another runtime and compares the two."""

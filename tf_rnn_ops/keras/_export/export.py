@@ -1,0 +1,321 @@
+"""export: writes a model as a file for another runtime, compares the two, and reports."""
+
+import contextlib
+import dataclasses
+import functools
+import inspect
+import numbers
+import os
+import pathlib
+import tempfile
+from typing import Any, Callable
+
+import keras
+
+from tf_rnn_ops import _whole
+from tf_rnn_ops.export import formats
+from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops.keras._convert.accelerate import Acceleration
+from tf_rnn_ops.keras._convert.convert import convert_silently
+from tf_rnn_ops.keras._export import int8_error, known_faults, signatures, verification
+from tf_rnn_ops.keras._export.errors import one_line
+from tf_rnn_ops.keras._export.outputs import Outputs
+from tf_rnn_ops.keras._export.streaming import Stream
+from tf_rnn_ops.keras._report.explain import explain
+from tf_rnn_ops.keras._report.shown import Shown
+from tf_rnn_ops.keras.layers import paths
+from tf_rnn_ops.keras.path import environment
+
+# WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
+_FORMATS_OF_FLOATS = ("litert",)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Exported(Shown):
+    """The report of export(). str() returns a table.
+
+    Attributes:
+        path: The file or folder.
+        format: Its format.
+        layers: A list of ExportedLayer, one for each recurrent layer.
+        size: Bytes of the file, or of all files in the folder.
+        output: The output that agrees least with the model. It is empty, and the next five attributes are
+            None, if the file was not run.
+        difference: The absolute difference of this output, at the element that agrees least.
+        tolerance: The difference that is allowed there.
+        largest: The largest number of this output.
+        file_ms: Median time of a call of the file.
+        model_ms: Median time of a call of the model in a tf.function.
+        note: Sentences on a step that was skipped, on names and sizes that export() chose, and on layers
+            whose int8 weights became floats; empty if there are none.
+        printed: Whether export() has printed the table.
+
+    Example:
+        >>> import os
+        >>> import tempfile
+        >>> import keras
+        >>> import tf_rnn_ops.keras
+        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = tf_rnn_ops.keras.export(model, os.path.join(folder, "gru"), print_fn=None)
+        >>> report.summary().endswith("recurrent layers: 1, loops: 0")
+        True
+    """
+
+    path: str
+    format: str
+    layers: list[ExportedLayer]
+    size: int
+    output: str = ""
+    difference: float | None = None
+    tolerance: float | None = None
+    largest: float | None = None
+    file_ms: float | None = None
+    model_ms: float | None = None
+    note: str = ""
+    printed: bool = False
+
+    def summary(self) -> str:
+        """One line."""
+        loops = sum(layer.target_op == LOOP for layer in self.layers)
+        return f"{self.path}: recurrent layers: {len(self.layers)}, loops: {loops}"
+
+    def tables(self) -> list:
+        """The layers and the measurements."""
+        parts: list = [f"{self.path}: {self.format}, {self.size:,} bytes"]
+        if self.layers:
+            rows = [(layer.name, layer.op, layer.target_op, layer.remarks) for layer in self.layers]
+            parts.append([("layer", "op", "target op", "remarks"), *rows])
+        else:
+            parts.append("There is no recurrent layer.")
+        if self.difference is not None:
+            parts += [
+                f"Largest difference: {self.difference:.1e}, allowed: {self.tolerance:.1e}, in the output "
+                f"{self.output!r}, whose largest number is {self.largest:.1e}.",
+                f"Median time of a call: {self.file_ms:.3f} ms. The model takes {self.model_ms:.3f} ms.",
+            ]
+        return parts + ([self.note] if self.note else [])
+
+
+def export(
+    model: keras.Model,
+    path: str | os.PathLike,
+    format: str | None = None,
+    *,
+    batch_size: int | None = None,
+    time: int | None = None,
+    input_signature: Any = None,
+    streaming: bool = False,
+    quantize: str | None = None,
+    opset: int | None = None,
+    tolerance: float | None = None,
+    verify: bool = True,
+    verify_inputs: Any = None,
+    loops: bool = True,
+    print_fn: Callable[[str], Any] | None = print,
+) -> Exported:
+    """Writes a model for another runtime, runs the file there and compares it with the model.
+
+    The layers of Keras are converted first, as in convert(), so that each recurrent layer becomes one node
+    of the format if the format has a node for it. Other recurrent layers become loops of ordinary ops with
+    the same results. The given model does not change.
+
+    Args:
+        model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
+        path: The file, or for 'tf_saved_model' the folder. It must not exist. '~' is the home folder.
+            Its parent folders are created. After an error, Ctrl-C or SIGTERM there is no file.
+        format: 'tf_saved_model', 'onnx', 'litert' or 'openvino'. None takes the one of the end of
+            `path`: .onnx, .tflite or .xml, otherwise 'tf_saved_model'. The last three need the extra of
+            that name: pip install 'tf_rnn_ops[onnx]'.
+        batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
+            except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
+            stateful model has one B.
+        time: T of the file, for each input with an open number of steps; with streaming for each input with the
+            steps of the stream. None keeps it open.
+        input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
+            argument of the model. None uses the inputs of the model.
+        streaming: Whether the file processes one or more steps in each call. The states of the recurrent
+            layers are then inputs, named LAYER_h and LAYER_c, or as in the model, and outputs of the same
+            names with '_next'. So are the previous (kernel_size - 1) * dilation_rate inputs of each Conv1D
+            with padding='causal', named LAYER_x. A stream begins with zeros. Each call gets the states that
+            the previous call returned. A call has `time` steps, or those of the signature; one if these are
+            open. Inputs that do not reach the time of such a layer, such as a memory for attention, are
+            given whole to each call.
+        quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
+            values. In ONNX and LiteRT int8 weights of recurrent layers become floats, and the report says
+            so.
+        opset: For 'onnx' the version of its ops, 15 to 18; None is 18.
+        tolerance: The absolute difference that is allowed in each output. None depends on the narrowest type
+            that the model computes in and on the numbers of the output.
+        verify: Whether to run the file and the model, in several calls.
+        verify_inputs: The batch of these calls, in the form for model.predict_on_batch, or the path of a file
+            of np.savez with an array for each input. None makes up batches, of two sizes and numbers of
+            steps where these are open, with sequences of different lengths if the model makes masks.
+        loops: Whether a layer may become a loop.
+        print_fn: A function that is called with the report; None prints nothing.
+
+    Returns:
+        An Exported. A shell or a notebook shows its table if it has not been printed.
+
+    Raises:
+        TypeError: model is not a Keras 3 model, path is not a path, verify is not a bool, or print_fn is not a
+            function.
+        ValueError: model is not built, or cannot be written in this format; format or quantize is unknown,
+            or the end of path is that of another format; input_signature, batch_size, time or the batch
+            does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
+            Keras computes wrongly; or the outputs differ by more than the tolerance.
+        FileExistsError: path exists.
+        OSError: path cannot be written.
+        ImportError: A package that the format needs is not installed.
+
+    Example:
+        >>> import os
+        >>> import tempfile
+        >>> import keras
+        >>> import tf_rnn_ops.keras
+        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = tf_rnn_ops.keras.export(model, os.path.join(folder, "lstm"), print_fn=None)
+        >>> [layer.target_op for layer in report.layers], report.difference < 1e-6
+        (['LayerRNNPacked'], True)
+    """
+    environment.refuse_keras_2(model, "model")
+    if not isinstance(model, keras.Model):
+        raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be a path, but it is {path!r}.")
+    if print_fn is not None and not callable(print_fn):
+        raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
+    _check_numbers(batch_size, time, tolerance)
+    _check_verify(verify, verify_inputs)
+    target = pathlib.Path(path).expanduser()
+    format = formats.of(target, format)
+    how = formats.options(format, opset)
+    module = formats.writer(format)
+    # The number of steps of a stream is not that of its other inputs.
+    fixed = None if streaming else time
+    signature = signatures.of(model, input_signature, batch_size, fixed)
+    notes = signatures.changed_names(model, input_signature, signature)
+    if input_signature is None and signatures.has_open_batch(signature):
+        notes += signatures.opened_batch(model)
+    if isinstance(verify_inputs, (str, os.PathLike)):
+        verify_inputs = signatures.batch_of_file(verify_inputs, signature)
+    if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
+        signature = signatures.of(model, None, 1, fixed)
+        notes.append("The batch size of the file is 1; batch_size gives another.")
+    with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
+        saved = str(unfinished) if format == formats.SAVED_MODEL else folder
+        outputs = Outputs(model, format)
+        make_stream = functools.partial(_stream, time=time) if streaming else None
+        looping, stream, became_float = _save(
+            model, saved, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs
+        )
+        if looping and not loops:
+            first = looping[0]
+            raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
+        layers = module.write(saved, str(unfinished), loops=loops, quantize=quantize, **how)
+        size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
+        if note := _why_not_run(verify, format):
+            found: dict[str, Any] = {"note": note}
+        else:
+            load = functools.partial(module.load, str(unfinished))
+            called = stream or signature
+            in_float32 = format in formats.WITHOUT_FLOAT64
+            in_int8 = quantize is not None
+            found = verification.verify(
+                model, called, outputs, verify_inputs, load, in_int8, in_float32, tolerance
+            )
+    if became_float and quantize is None:
+        notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
+    found["note"] = " ".join(filter(None, [*notes, *outputs.notes, found["note"]]))
+    report = Exported(
+        path=str(target),
+        format=format,
+        layers=layers + looping,
+        size=size,
+        printed=print_fn is not None,
+        **found,
+    )
+    if print_fn is not None:
+        print_fn(str(report))
+    return report
+
+
+def _why_not_run(verify, format):
+    return "The file was not run." if not verify else formats.why_not_run(format)
+
+
+def _check_verify(verify, verify_inputs):
+    if not isinstance(verify, bool):
+        raise TypeError(
+            f"verify must be True or False, but it is a {type(verify).__name__}: verify_inputs takes a batch."
+        )
+    if verify_inputs is not None and not verify:
+        raise ValueError("verify_inputs has no effect with verify=False: leave out one of the two.")
+
+
+def _check_numbers(batch_size, time, tolerance):
+    for name, size in (("batch_size", batch_size), ("time", time)):
+        if size is not None and (not _is_a(numbers.Integral, size) or size < 1):
+            raise ValueError(f"{name} must be a positive integer or None, but it is {size!r}.")
+    if tolerance is not None and not (_is_a(numbers.Real, tolerance) and tolerance >= 0):
+        raise ValueError(f"tolerance must be a number from 0 on or None, but it is {tolerance!r}.")
+
+
+def _is_a(kind, value):
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _save(model, folder, signature, make_stream, in_float, outputs):
+    """Writes the SavedModel from which the other formats are made.
+
+    Returns:
+        An ExportedLayer for each layer on Keras's implementation, the Stream or None, and with in_float the names of
+        the recurrent layers whose int8 weights became floats.
+    """
+    with _on_ops(model) as ours:
+        names = int8_error.dequantize(ours) if in_float and ours is not model else []
+        stream = make_stream(ours, signature) if make_stream else None
+        function, signature = (
+            (stream.function, stream.signature) if stream else (ours.__call__, signature)
+        )
+        if stream is None:  # its number of steps is known
+            known_faults.refuse(ours, signature)
+        function = outputs.of(function, signature)
+        archive = keras.export.ExportArchive()
+        archive.track(ours)
+        try:
+            archive.add_endpoint("serve", function, signature)
+            # An older Keras has no such argument.
+            known = inspect.signature(archive.write_out).parameters
+            archive.write_out(folder, **({"verbose": False} if "verbose" in known else {}))
+        except Exception as error:  # layers may raise any error for a wrong signature
+            raise ValueError(
+                f"The model cannot be called with the inputs {signature}: {one_line(error)} Give the "
+                "specs of its arguments as input_signature."
+            ) from error
+        rows = explain(ours, print_fn=None)
+    looping = [
+        ExportedLayer(row.layer, row.kind, LOOP, row.reason)
+        for row in rows
+        if row.path == paths.KERAS
+    ]
+    return looping, stream, names
+
+
+def _stream(model, signature, time):
+    try:
+        return Stream(model, signature, time)
+    except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
+        raise ValueError(one_line(error)) from error
+
+
+@contextlib.contextmanager
+def _on_ops(model):
+    """The model on the layers of this package, or under accelerate() if it cannot be copied."""
+    try:
+        ours, path = convert_silently(model), contextlib.nullcontext()
+    except ValueError:
+        ours, path = model, Acceleration()
+    with path:
+        yield ours

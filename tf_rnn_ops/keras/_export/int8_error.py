@@ -1,0 +1,74 @@
+"""The error of int8 weights in a model, which says how far a file with such weights may be from it."""
+
+import keras
+import numpy as np
+
+from tf_rnn_ops.keras._convert.convert import convert_silently
+from tf_rnn_ops.keras.layers import quantization
+from tf_rnn_ops.keras.layers.drop_in import OneOp
+from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.params.keras.internals import flatten_layers
+
+
+def is_quantized(model):
+    """Whether a layer of a model has int8 weights."""
+    return any(getattr(layer, "quantization_mode", None) for layer in flatten_layers(model))
+
+
+def dequantize(model):
+    """Gives the recurrent layers of a model float weights. Returns the names of those that had int8 weights."""
+    names = []
+    for layer in flatten_layers(model):
+        if isinstance(layer, OneOp) and eligibility.is_quantized(layer):
+            quantization.dequantize(layer)
+            names.append(layer.name)
+    return names
+
+
+class Int8Error:
+    """The differences of a model from its copy with int8 weights, or of one with int8 weights from its float copy.
+
+    Attributes:
+        is_known: Whether there is such a copy. There is none of a model that cannot be copied or that keeps states.
+    """
+
+    def __init__(self, model):
+        self._copy, self._found = None, {}
+        stateful = any(getattr(layer, "stateful", False) for layer in flatten_layers(model))
+        if isinstance(model, keras.Model) and not stateful:
+            self._copy = _copy(model)
+        self.is_known = self._copy is not None
+
+    def of(self, arguments, want, results):
+        """{name of an output: largest difference in this call and the calls before}.
+
+        Args:
+            arguments: The arguments of the model.
+            want: {name: output of the model}.
+            results: A function from what a model returns to {name: output}.
+        """
+        if self.is_known:
+            got = results(self._copy(*arguments, training=False))
+            for name, one in want.items():
+                self._found[name] = max(self._found.get(name, 0.0), _largest(got[name], one))
+        return self._found
+
+
+def _copy(model):
+    try:
+        if not is_quantized(model):
+            return convert_silently(model, quantize="int8")
+        copy = convert_silently(model)
+    except (ValueError, NotImplementedError):
+        return None
+    dequantize(copy)
+    return copy
+
+
+def _largest(got, want):
+    if want.dtype.kind not in "fcV" or not want.size:
+        return 0.0
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    difference = np.abs(np.asarray(got).astype(wide) - want.astype(wide))
+    finite = difference[np.isfinite(difference)]
+    return float(np.max(finite)) if finite.size else 0.0

@@ -1,0 +1,258 @@
+"""The arguments and results of a model, in the form of a signature of a SavedModel."""
+
+import contextlib
+import os
+import re
+import zipfile
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_rnn_ops.keras._internals import models
+from tf_rnn_ops.params.keras.internals import flatten_layers
+
+
+def of(model, given, batch_size=None, time=None):
+    """The signature of a model for an export.
+
+    Args:
+        model: A Keras model.
+        given: A list with a structure of specs for each argument; None for the inputs of the model.
+        batch_size: B, the first size of each spec whose first size is open. If none is, of each spec with the
+            B of the first one. None keeps the sizes.
+        time: T, the second size of each spec whose second size is open; None to keep them open.
+
+    Returns:
+        A list with a structure of tf.TensorSpec with unique names for each argument.
+
+    Raises:
+        ValueError: The model is not built, `given` is not as above, `given` is None and the model does not
+            know its inputs, or no spec has an open second size for `time`.
+    """
+    given = _given_or_recorded(model, given)
+    specs = keras.tree.map_structure(_spec, given)
+    if batch_size is not None:
+        before = None if has_open_batch(specs) else _first_batch_size(specs)
+        specs = keras.tree.map_structure(
+            lambda spec: _with_batch_size(spec, before, batch_size), specs
+        )
+    if time is not None:
+        if not any(map(_has_open_time, keras.tree.flatten(specs))):
+            raise ValueError(
+                f"time must be None for a model without an input of an open number of steps, but it is {time}."
+            )
+        specs = keras.tree.map_structure(lambda spec: _with_time(spec, time), specs)
+    return _named(specs)
+
+
+def changed_names(model, given, signature):
+    """Sentences on inputs whose names `of` has changed.
+
+    Args:
+        model: The model.
+        given: The argument of `of`.
+        signature: The result of `of`.
+    """
+    wanted = keras.tree.flatten(_given_or_recorded(model, given))
+    pairs = [(one.name, spec.name) for one, spec in zip(wanted, keras.tree.flatten(signature))]
+    return [
+        f"The input {before!r} is named {after!r} in the file."
+        for before, after in pairs
+        if before not in (None, after)
+    ]
+
+
+def _given_or_recorded(model, given):
+    if not model.built:
+        raise ValueError(
+            f"The model {model.name!r} must be built: call it once, or give it a keras.Input."
+        )
+    if given is None:
+        return _recorded(model)
+    if not isinstance(given, (list, tuple)):
+        raise ValueError(
+            "input_signature must be a list with the specs of each argument of the model, but it is "
+            f"{given!r}."
+        )
+    return list(given)
+
+
+def opened_batch(model):
+    """A sentence if `of` has opened the batch size that a Sequential has from its first batch."""
+    if isinstance(model, keras.Sequential) and models.made_its_input(model):
+        (before,), (after,) = model.inputs, _recorded(model)
+        if before.shape[0] is not None and after.shape[0] is None:
+            return [f"The batch size {before.shape[0]} of the model is open; batch_size fixes it."]
+    return []
+
+
+def has_open_batch(signature):
+    """Whether a spec has an open first size."""
+    return any(spec.shape[0] is None for spec in keras.tree.flatten(signature) if spec.shape.rank)
+
+
+def _recorded(model):
+    """The inputs of a model in their structure, for each argument of the model."""
+    if isinstance(model, keras.Sequential):
+        # WHY not model.input: it is the input of a call of the model, such as one in another model.
+        with contextlib.suppress(AttributeError):
+            return [_without_first_batch(model, tensor) for tensor in model.inputs]
+    else:
+        with contextlib.suppress(AttributeError):
+            return [model.input]
+    config = model.get_build_config() or {}
+    shapes = config.get("shapes_dict") or {"args_0_shape": config.get("input_shape")}
+    try:
+        return [
+            _specs_of(shape, name.removesuffix("_shape"), model.input_dtype)
+            for name, shape in shapes.items()
+        ]
+    except TypeError:
+        raise ValueError(
+            f"The inputs of the model {model.name!r} are not known, because it has a class of its own: give "
+            "input_signature."
+        ) from None
+
+
+def _without_first_batch(model, tensor):
+    """The spec of the input of a Sequential; open in B if Keras took it from the first batch."""
+    stateful = any(getattr(layer, "stateful", False) for layer in flatten_layers(model))
+    batch_size = tensor.shape[0] if stateful or not models.made_its_input(model) else None
+    return keras.InputSpec(tensor.dtype, (batch_size, *tensor.shape[1:]), name=tensor.name)
+
+
+def _specs_of(shape, name, dtype):
+    """Specs of an open batch size from the shapes that a model has recorded."""
+    if isinstance(shape, dict):
+        return {key: _specs_of(one, str(key), dtype) for key, one in shape.items()}
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(shape)
+    if all(size is None or isinstance(size, int) for size in shape):
+        return tf.TensorSpec([None, *shape[1:]], dtype, name)
+    return [_specs_of(one, f"{name}_{k}", dtype) for k, one in enumerate(shape)]
+
+
+def _spec(spec):
+    if getattr(spec, "shape", None) is None or getattr(spec, "dtype", None) is None:
+        raise ValueError(
+            "input_signature must consist of specs with shape and dtype, such as keras.InputSpec, but it "
+            f"has {spec!r}."
+        )
+    dtype = (
+        spec.dtype
+        if isinstance(spec.dtype, tf.DType)
+        else keras.backend.standardize_dtype(spec.dtype)
+    )
+    return tf.TensorSpec(spec.shape, dtype, getattr(spec, "name", None))
+
+
+def _first_batch_size(signature):
+    return next((one.shape[0] for one in keras.tree.flatten(signature) if one.shape.rank), None)
+
+
+def _with_batch_size(spec, before, batch_size):
+    if not spec.shape.rank or spec.shape[0] != before:
+        return spec
+    return tf.TensorSpec([batch_size, *spec.shape[1:]], spec.dtype, spec.name)
+
+
+def _has_open_time(spec):
+    return (spec.shape.rank or 0) > 1 and spec.shape[1] is None
+
+
+def _with_time(spec, time):
+    if not _has_open_time(spec):
+        return spec
+    return tf.TensorSpec([spec.shape[0], time, *spec.shape[2:]], spec.dtype, spec.name)
+
+
+def _named(signature):
+    """The signature with unique names that TensorFlow does not change."""
+    taken = set()
+
+    def name(spec):
+        return tf.TensorSpec(spec.shape, spec.dtype, free_name(spec.name or "args_0", taken))
+
+    return keras.tree.map_structure(name, signature)
+
+
+def free_name(wanted, taken):
+    """A name that is similar to `wanted`, not in `taken`, and that TensorFlow keeps.
+
+    It is added to `taken`, in lower case, since TensorFlow's functions do not distinguish case.
+    """
+    base = re.sub(r"[^A-Za-z0-9_]", "_", wanted)
+    base = base if base[:1].isalpha() else f"arg_{base}"
+    found, number = base, 0
+    while found.lower() in taken:
+        number += 1
+        found = f"{base}_{number}"
+    taken.add(found.lower())
+    return found
+
+
+def arguments(signature, batch):
+    """A batch as a list of arguments in the types of the signature.
+
+    Raises:
+        ValueError: The batch has another structure, another shape, or values of another type.
+    """
+    given = [batch]
+    if len(signature) > 1:
+        given = list(batch) if isinstance(batch, (list, tuple)) else [batch]
+    try:
+        keras.tree.assert_same_structure(_in_lists(signature), _in_lists(given))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"verify_inputs must have the structure of {signature}, but it has another structure: {error}"
+        ) from error
+
+    def array(spec, value):
+        try:
+            value = np.asarray(value)
+            converted = value.astype(spec.dtype.as_numpy_dtype)
+            if spec.dtype.is_integer and not np.array_equal(converted, value):
+                raise TypeError(f"it has other values as {spec.dtype.name}")
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"verify_inputs must fit the signature, where {spec.name!r} has the type {spec.dtype.name}: {error}."
+            ) from error
+        if not spec.shape.is_compatible_with(value.shape):
+            raise ValueError(
+                f"verify_inputs must fit the signature, where {spec.name!r} has the shape {spec.shape}, but it has "
+                f"an array of shape {value.shape}."
+            )
+        return converted
+
+    arrays = map(array, keras.tree.flatten(signature), keras.tree.flatten(given))
+    return keras.tree.pack_sequence_as(signature, list(arrays))
+
+
+def batch_of_file(path, signature):
+    """The arrays of a file of np.savez, which has an array for each input by its name, as a batch.
+
+    Raises:
+        ValueError: There is no such file, or it has other names.
+    """
+    try:
+        with np.load(os.path.expanduser(path)) as file:
+            arrays = dict(file)
+    except (AttributeError, EOFError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"verify_inputs: {path} is not a file of np.savez: {error}") from error
+    names = [spec.name for spec in keras.tree.flatten(signature)]
+    if sorted(arrays) != sorted(names):
+        raise ValueError(
+            f"verify_inputs: {path} must have the arrays {', '.join(names)}, but it has {', '.join(arrays) or 'none'}."
+        )
+    batch = keras.tree.pack_sequence_as(signature, [arrays[name] for name in names])
+    return batch[0] if len(batch) == 1 else batch
+
+
+def _in_lists(structure):
+    """The structure with lists for tuples, between which predict_on_batch makes no difference."""
+    if isinstance(structure, dict):
+        return {key: _in_lists(one) for key, one in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return [_in_lists(one) for one in structure]
+    return structure

@@ -1,0 +1,273 @@
+"""Models for streaming: the states of their recurrent layers and causal convolutions are inputs and outputs."""
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_rnn_ops.keras._convert import layer_calls
+from tf_rnn_ops.keras._export import signatures, streamable, time_axes
+from tf_rnn_ops.keras._export.outputs import named
+
+# The suffix of the output that has the next value of an input that is a state.
+NEXT = "_next"
+
+
+class Stream:
+    """A model as a function of one or more steps.
+
+    The states of each recurrent layer that begins at zero become inputs, named LAYER_h and LAYER_c, and
+    outputs of the same names with '_next'. So do the previous inputs of each causal Conv1D, named LAYER_x,
+    and states that are inputs of the model, under their names.
+
+    Attributes:
+        signature: A list with a structure of tf.TensorSpec for each argument of the model. If there are
+            states that are not arguments of the model, the last element is a dict of their specs.
+        has_own_states: Whether there are such states.
+        states: {name of an input that is a state: name of the model's output with the next state, or
+            None}.
+        sequences: The names of the inputs that may have any number of steps in the model.
+    """
+
+    def __init__(self, model: keras.Model, signature: list, time: int | None = None) -> None:
+        """Finds the states.
+
+        Args:
+            model: The model. It does not change.
+            signature: The signature of its arguments.
+            time: The number of steps of a call where it is open in the signature; None is 1.
+
+        Raises:
+            ValueError: A layer needs the whole sequence, not only the steps of a call; a layer gets a
+                mask; the model computes the initial states of a layer; the final states of a layer are
+                not outputs; or `time` is given and no number of steps is open.
+        """
+        self._model = model
+        axes = time_axes.find(model, signature, time)
+        streamable.check(model, axes.calls)
+        arguments = keras.tree.map_structure(
+            lambda spec: _of_steps(spec, axes.sequences, time), signature
+        )
+        if time is not None and arguments == signature:
+            raise ValueError(
+                f"time must be None for a model without an input of an open number of steps, but it is {time}."
+            )
+        self._inputs = [spec.name for spec in keras.tree.flatten(arguments)]
+        self.sequences = axes.longer
+        batch = next((s.shape[0] for s in keras.tree.flatten(arguments) if s.shape.rank), None)
+        taken = {name.lower() for name in self._inputs}
+        self._layers = {
+            call.layer: _State.of(call, batch, taken)
+            for call in axes.calls
+            if time_axes.reads_time(call)
+        }
+        specs = {spec.name: spec for state in self._layers.values() for spec in state.specs}
+        if not self._layers:
+            raise ValueError(
+                f"The model {model.name!r} has no recurrent layer and no causal Conv1D over the steps of an "
+                "input, so it has no states to stream."
+            )
+        # If the initial states of a layer are inputs of the model, it needs no other states. The first
+        # trace tells.
+        self.signature, self.has_own_states = [*arguments, specs], True
+        self.states: dict[str, Any] = {}
+        tf.function(self.function, autograph=False).get_concrete_function(*self.signature)
+        own = {name: spec for name, spec in specs.items() if name in self.states}
+        self.has_own_states = bool(own)
+        self.signature = [*arguments, own] if own else arguments
+
+    def function(self, *arguments: Any) -> dict[str, Any]:
+        """The function to export.
+
+        Args:
+            *arguments: The arguments of `signature`.
+
+        Returns:
+            The outputs of the model by their names in a signature, and the next states.
+        """
+        *own, states = arguments if self.has_own_states else (*arguments, {})
+        given = keras.tree.flatten(own)
+        calls = _Calls(given, states, self._layers)
+        with layer_calls.replaced(calls.run):
+            results = named(time_axes.of_any_length(self._model)(*own, training=False))
+        self.states = dict.fromkeys(calls.new)
+        next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
+        if names := sorted((results.keys() | set(self._inputs)) & next_states.keys()):
+            raise ValueError(
+                f"The input or output {names[0]!r} of the model has the name of the next value of a state: give it "
+                "another name."
+            )
+        for layer, k, new in calls.given:
+            name = self._inputs[k]
+            if name in self.states:
+                raise ValueError(
+                    f"The input {name!r} is the initial state of several layers, so a stream would not know "
+                    "which final state to pass on: give each layer an input of its own."
+                )
+            # The last: the outputs of a layer that returns its last step come before its states.
+            names = reversed(results)
+            output = next((o for o in names if _source(results[o]) is _source(new)), None)
+            if output is None:
+                raise ValueError(
+                    f"The states of the layer {layer.name!r} after the last step must be outputs of the "
+                    f"model, because its initial state is the input {name!r}."
+                )
+            del results[output]
+            self.states[name] = output
+            next_states[f"{name}{NEXT}"] = tf.cast(new, given[k].dtype)
+        return results | next_states
+
+
+class _State(NamedTuple):
+    """The state of a layer.
+
+    Attributes:
+        specs: A list of tf.TensorSpec.
+        structure: The structure of the initial states of a recurrent layer.
+    """
+
+    specs: list
+    structure: Any
+
+    @classmethod
+    def of(cls, call, batch, taken):
+        """The state of the layer of a call.
+
+        Args:
+            call: A time_axes.Call.
+            batch: B, or None.
+            taken: The names that are used, in lower case.
+        """
+        layer = call.layer
+        if not time_axes.is_recurrent(layer):
+            steps, channels = time_axes.memory_of(layer), next(iter(call.shapes.values()))[0][-1]
+            name = signatures.free_name(f"{layer.name}_x", taken)
+            return cls([tf.TensorSpec([batch, steps, channels], layer.compute_dtype, name)], None)
+        structure = list(layer.get_initial_state(batch_size=1))
+        states = keras.tree.flatten(structure)
+        if any(np.any(keras.ops.convert_to_numpy(state)) for state in states):
+            raise ValueError(
+                f"The layer {layer.name!r} cannot stream, because its cell begins with other states than zeros: make "
+                "them inputs of the model."
+            )
+        names = _names(layer, structure, taken)
+        shapes = [[batch, *state.shape[1:]] for state in states]
+        return cls(list(map(tf.TensorSpec, shapes, (s.dtype for s in states), names)), structure)
+
+
+class _Calls:
+    """The calls of layers with states while a model runs.
+
+    Attributes:
+        new: {name of a state: its value after the last step}, for the states that this object passed to
+            layers.
+        given: For each state that is an input of the model the layer, the number of the input, and the
+            tensor after the last step.
+    """
+
+    def __init__(self, inputs, states, layers):
+        """Stores the inputs and states for the calls.
+
+        Args:
+            inputs: The tensors that the model is called with.
+            states: {name of a state: its tensor before the first step}.
+            layers: {layer: _State}.
+        """
+        self._inputs, self._states, self._layers = inputs, states, layers
+        self._seen = set()
+        self.new, self.given = {}, []
+
+    def run(self, original, layer, *args, **kwargs):
+        """Calls a layer. One with states begins with them, and its final states are kept."""
+        if layer not in self._layers:
+            return original(layer, *args, **kwargs)
+        if layer in self._seen:
+            raise ValueError(
+                f"The layer {layer.name!r} is called more than once, so a stream would not know which call "
+                "its states belong to."
+            )
+        self._seen.add(layer)
+        is_recurrent = time_axes.is_recurrent(layer)
+        instead = self._of_recurrent(layer) if is_recurrent else self._of_convolution(layer)
+        return original(instead, *args, **kwargs)
+
+    def _of_convolution(self, layer):
+        """A layer that computes the convolution of the previous inputs and the steps."""
+        (spec,) = self._layers[layer].specs
+        instead = layer_calls.variant(layer, padding="valid")
+        original = instead.call
+
+        def call(inputs, **others):
+            inputs = tf.concat([self._states[spec.name], inputs], 1)
+            self.new[spec.name] = inputs[:, -spec.shape[1] :]
+            return original(inputs, **others)
+
+        vars(instead)["call"] = call
+        return instead
+
+    def _of_recurrent(self, layer):
+        """A layer that begins with the states and returns the final states."""
+        specs, structure = self._layers[layer]
+        instead = layer_calls.variant(layer, stateful=False, return_state=True)
+        original = instead.call
+
+        def call(sequences, initial_state=None, mask=None, training=None, **others):
+            del training
+            if mask is not None:
+                raise ValueError(
+                    f"The layer {layer.name!r} gets a mask, but every step of a stream counts: build the model "
+                    "without the Masking layer, or without mask_zero of the Embedding."
+                )
+            own = initial_state is None
+            if own:
+                flat = [self._states[spec.name] for spec in specs]
+                initial_state = keras.tree.pack_sequence_as(structure, flat)
+            output, *new = original(
+                sequences, initial_state=initial_state, training=False, **others
+            )
+            if own:
+                self.new |= dict(zip((spec.name for spec in specs), keras.tree.flatten(new)))
+            else:
+                self._note(layer, keras.tree.flatten(initial_state), keras.tree.flatten(new))
+            return (output, *new) if layer.return_state else output
+
+        vars(instead)["call"] = call
+        return instead
+
+    def _note(self, layer, initial, new):
+        for state, after in zip(initial, new):
+            source = _source(state)
+            k = next((k for k, tensor in enumerate(self._inputs) if tensor is source), None)
+            if k is None:
+                raise ValueError(
+                    f"The initial state of the layer {layer.name!r} is computed by the model, so a stream "
+                    "could not pass it on: make it an input of the model."
+                )
+            self.given.append((layer, k, after))
+
+
+def _source(tensor):
+    """The tensor that Keras has cast to the type of a layer, or `tensor` itself."""
+    while tensor.op.type in ("Cast", "Identity"):
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _names(layer, structure, taken):
+    """The flat list of names of the states of a recurrent layer, in the order of its initial_state."""
+    cells = structure if any(map(keras.tree.is_nested, structure)) else [structure]
+    found = []
+    for k, states in enumerate(cells):
+        prefix = layer.name if cells[0] is structure else f"{layer.name}_{k}"
+        letters = "hc" if isinstance(states, (list, tuple)) and len(states) <= 2 else None
+        for n in range(len(keras.tree.flatten(states))):
+            found.append(signatures.free_name(f"{prefix}_{letters[n] if letters else n}", taken))
+    return found
+
+
+def _of_steps(spec, sequences, time):
+    """The spec of `time` steps if its number of steps is open."""
+    if spec.name not in sequences or spec.shape[1] is not None:
+        return spec
+    return tf.TensorSpec([spec.shape[0], time or 1, *spec.shape[2:]], spec.dtype, spec.name)

@@ -1,0 +1,285 @@
+"""Finds the dimensions of tensors in a model that grow with the number of steps.
+
+A model is traced with several lengths of its inputs, and the shapes of the arguments of its layers are
+compared. So the result does not depend on the classes of the layers and models.
+"""
+
+import collections
+import inspect
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from tf_rnn_ops.keras._convert import layer_calls, pairs
+from tf_rnn_ops.keras._export.errors import one_line
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
+
+# The numbers of calls whose steps replace an open number of steps. WHY not 1: a sequence of one step would fit any
+# other one. The larger numbers are for layers with windows, and 1 is for models of one length.
+_FACTORS = (2, 24, 600, 1)
+
+
+class Call(NamedTuple):
+    """A call of a layer.
+
+    Attributes:
+        layer: The layer.
+        options: {name of an argument: value}.
+        shapes: {name of an argument: the shape of each tensor in it}.
+        growing: {name of an argument: for each tensor in it, the set of the dimensions that grow}.
+    """
+
+    layer: keras.layers.Layer
+    options: dict[str, Any]
+    shapes: dict[str, list]
+    growing: dict[str, list[set[int]]]
+
+    @property
+    def first(self) -> list[set[int]]:
+        """The growing dimensions of the tensors in the first argument."""
+        return next(iter(self.growing.values()), [])
+
+
+class TimeAxes(NamedTuple):
+    """The result of `find`.
+
+    Attributes:
+        calls: A list of Call, in the order of the model.
+        sequences: The names of the inputs with the steps of a stream, which reach the time of a recurrent
+            layer or of a causal Conv1D. Each call of a stream needs all other inputs whole.
+        longer: The names of the sequences that may have more steps than the model or the signature tells.
+    """
+
+    calls: list[Call]
+    sequences: set[str]
+    longer: set[str]
+
+
+def of_any_length(model: keras.Model):
+    """The function that calls a model, with another number of steps than its Input layers have too."""
+    if not pairs.is_graph(model):
+        return model.__call__
+
+    def call(*args, **kwargs):
+        # WHY: a functional model compares shapes with those of its Input layers, but not in `call`.
+        with tf.name_scope(model.name):
+            return model.call(*args, **kwargs)
+
+    return call
+
+
+def without_states(model: keras.Model):
+    """The same, where a stateful layer begins with zeros and keeps no states."""
+
+    def instead(original, layer, *args, **kwargs):
+        return original(stateless(layer), *args, **kwargs)
+
+    def call(*args, **kwargs):
+        with layer_calls.replaced(instead):
+            return of_any_length(model)(*args, **kwargs)
+
+    return call
+
+
+def stateless(layer: keras.layers.Layer) -> keras.layers.Layer:
+    """A layer that begins each call with zeros, and keeps no states."""
+    keeps = is_recurrent(layer) and layer.stateful
+    return layer_calls.variant(layer, stateful=False) if keeps else layer
+
+
+def is_recurrent(layer: keras.layers.Layer) -> bool:
+    """Whether a layer has states."""
+    return isinstance(layer, (keras.layers.RNN, CudnnStack))
+
+
+def memory_of(layer: keras.layers.Layer) -> int:
+    """The number of previous inputs that a causal Conv1D needs; 0 for another layer."""
+    if not isinstance(layer, keras.layers.Conv1D) or layer.padding != "causal":
+        return 0
+    return (layer.kernel_size[0] - 1) * layer.dilation_rate[0]
+
+
+def reads_time(call: Call) -> bool:
+    """Whether the layer is recurrent or a causal Conv1D, and its time grows."""
+    has_states = is_recurrent(call.layer) or memory_of(call.layer)
+    return bool(has_states) and 1 in set().union(*call.first[:1])
+
+
+def find(model: keras.Model, signature: list, time: int | None = None) -> TimeAxes:
+    """Finds the sequences of a model, and the dimensions that grow with them.
+
+    Args:
+        model: The model.
+        signature: A list with a structure of tf.TensorSpec for each argument.
+        time: The number of steps of a call for sequences of an open number of steps, or None.
+
+    Raises:
+        ValueError: The model cannot be called with the signature.
+    """
+    probe = _Probe(model, signature, time)
+    found, failed = [], []
+    for name in probe.lengths:
+        if calls := probe.grown([name]):
+            found.append(([name], calls))
+        else:
+            failed.append(name)
+    for names in _together(signature, failed):
+        if calls := probe.grown(names):
+            found.append((names, calls))
+            failed = [name for name in failed if name not in names]
+    found = [one for one in found if any(map(reads_time, one[1]))]
+    longer = {name for names, _ in found for name in names}
+    sequences = longer
+    if not found:
+        found = [([name], probe.of_size(probe.lengths[name])) for name in failed]
+        found = [one for one in found if any(map(reads_time, one[1]))]
+        sequences = {name for names, _ in found for name in names}
+    return TimeAxes(_joined(probe.calls, [calls for _, calls in found]), sequences, longer)
+
+
+def _together(signature, failed):
+    """Lists of those inputs of one length that cannot be longer without the others."""
+    groups = collections.defaultdict(list)
+    for spec in keras.tree.flatten(signature):
+        if spec.name in failed:
+            groups[spec.shape[1]].append(spec.name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
+def _joined(calls, others):
+    """The calls with the growing dimensions of lists of the same calls."""
+    found = []
+    for k, call in enumerate(calls):
+        growing = {
+            name: [set().union(*axes) for axes in zip(*(one[k].growing[name] for one in others))]
+            for name in call.growing
+        }
+        found.append(call._replace(growing=growing if others else call.growing))
+    return found
+
+
+class _Probe:
+    """Traces a model with several lengths.
+
+    Attributes:
+        lengths: {name of an input: its second size}, with a size for those that are open.
+        calls: A list of Call with these lengths, in which nothing grows.
+    """
+
+    def __init__(self, model, signature, time):
+        self._model, self._signature = model, signature
+        specs = [spec for spec in keras.tree.flatten(signature) if spec.shape.rank]
+        self._batch_size = next((spec.shape[0] for spec in specs if spec.shape[0]), 2)
+        second = {spec.name: spec.shape[1] for spec in specs if spec.shape.rank > 1}
+        reason = None
+        for factor in _FACTORS:
+            # WHY another size than the known ones: it tells which dimensions are the steps.
+            sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
+            size = next(size for size in sizes if size not in second.values())
+            self.lengths = {name: known or size for name, known in second.items()}
+            try:
+                self.calls = self._traced(self.lengths)
+            except Exception as error:  # the layers of a model raise errors of any kind
+                reason = reason or error
+            else:
+                return
+        raise ValueError(
+            f"The model cannot be called with the inputs {signature}: {one_line(reason)}"
+        ) from reason
+
+    def grown(self, names):
+        """The calls with the dimensions that grow with some inputs; None if these cannot be longer."""
+        lengths = self.lengths | {name: 2 * self.lengths[name] for name in names}
+        try:
+            calls = self._traced(lengths)
+        except Exception:  # the layers of a model raise errors of any kind
+            return None
+        numbers = _numbered(calls)
+        return [
+            self._marked(call, numbers.get(key, call))
+            for key, call in _numbered(self.calls).items()
+        ]
+
+    def of_size(self, length):
+        """The calls with the second dimensions of a size as those that grow."""
+        found = []
+        for call in self.calls:
+            growing = {
+                name: [{1} if shape[1:2] == [length] else set() for shape in shapes]
+                for name, shapes in call.shapes.items()
+            }
+            found.append(call._replace(growing=growing))
+        return found
+
+    def _marked(self, call, longer):
+        growing = {
+            name: [
+                set(map(int, _changed(*both)))
+                for both in zip(shapes, longer.shapes.get(name, shapes))
+            ]
+            for name, shapes in call.shapes.items()
+        }
+        return call._replace(growing=growing)
+
+    def _traced(self, lengths):
+        calls = []
+
+        def record(original, layer, *args, **kwargs):
+            calls.append(_call(layer, args, kwargs))
+            return original(stateless(layer), *args, **kwargs)
+
+        def function(*arguments):
+            with layer_calls.replaced(record):
+                return of_any_length(self._model)(*arguments, training=False)
+
+        specs = keras.tree.map_structure(
+            lambda spec: _of_known_size(spec, self._batch_size, lengths), self._signature
+        )
+        tf.function(function, autograph=False).get_concrete_function(*specs)
+        return calls
+
+
+def _numbered(calls):
+    """{(layer, number of its call): call}. A wrapper may call a layer once for each step."""
+    found, counts = {}, collections.Counter()
+    for call in calls:
+        found[id(call.layer), counts[id(call.layer)]] = call
+        counts[id(call.layer)] += 1
+    return found
+
+
+def _changed(before, after):
+    """The dimensions of other sizes, and those of unknown sizes."""
+    return [k for k, (a, b) in enumerate(zip(before, after)) if k and (a != b or a is None)]
+
+
+def _call(layer, args, kwargs):
+    try:
+        options = inspect.signature(layer.call).bind_partial(*args, **kwargs).arguments
+    except TypeError:
+        options = {"inputs": args}
+    shapes = {
+        name: [one.shape.as_list() for one in keras.tree.flatten(value) if _has_shape(one)]
+        for name, value in options.items()
+    }
+    growing = {name: [set() for _ in one] for name, one in shapes.items()}
+    return Call(layer, dict(options), shapes, growing)
+
+
+def _has_shape(value):
+    return (
+        isinstance(getattr(value, "shape", None), tf.TensorShape) and value.shape.rank is not None
+    )
+
+
+def _of_known_size(spec, batch_size, lengths):
+    """The spec with a number for each open size, since TensorFlow does not tell open sizes apart."""
+    if not spec.shape.rank:
+        return spec
+    # Dimensions after the second one are those of windows, such as the letters of a word.
+    sizes = [batch_size, lengths.get(spec.name), *[2] * (spec.shape.rank - 2)]
+    shape = [size if known is None else known for known, size in zip(spec.shape, sizes)]
+    if spec.name in lengths:
+        shape[1] = lengths[spec.name]
+    return tf.TensorSpec(shape, spec.dtype, spec.name)

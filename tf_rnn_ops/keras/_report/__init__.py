@@ -1,0 +1,1 @@
+"""Reports on a model: explain and compare."""

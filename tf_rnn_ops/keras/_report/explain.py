@@ -1,0 +1,187 @@
+"""explain: tells which recurrent layers of a model run as one op, and why other layers do not."""
+
+from typing import Any, Callable, NamedTuple
+
+import keras
+
+from tf_rnn_ops.keras._report.shown import Shown
+from tf_rnn_ops.keras.layers import paths
+from tf_rnn_ops.keras.path import cells, eligibility, environment
+from tf_rnn_ops.keras.path.fused import can_keep_packed
+
+
+class Explanation(NamedTuple):
+    """One line of the table.
+
+    Attributes:
+        layer: Names of the layers around it and its own name, such as 'bidirectional/forward_lstm'.
+        kind: Its class.
+        path: 'fused' (an op of this package), 'keras' (Keras's implementation), 'fused, keras in training',
+            or 'none' for a stack if the ops are not loaded.
+        reason: The reason why the layer is not fused; empty if it is.
+
+    Example:
+        >>> import tf_rnn_ops.keras
+        >>> tf_rnn_ops.keras.explain(tf_rnn_ops.keras.LSTM(4, name="lstm"), print_fn=None)[0]
+        Explanation(layer='lstm', kind='LSTM', path='fused', reason='')
+    """
+
+    layer: str
+    kind: str
+    path: str
+    reason: str
+
+
+class Explanations(Shown, list):
+    """A list of Explanation. str() returns the table.
+
+    Attributes:
+        notes: Sentences in addition to the table: on layers whose weights are packed again at each call,
+            on layers with int8 weights, and on why XLA (jit_compile=True) does not compile the op. May be empty.
+        printed: Whether explain() has printed the table.
+
+    Example:
+        >>> import tf_rnn_ops.keras
+        >>> tf_rnn_ops.keras.explain(tf_rnn_ops.keras.LSTM(4), print_fn=None).summary()
+        'recurrent layers: 1, fused: 1'
+    """
+
+    def __init__(self, rows=(), notes=(), printed=False):
+        """Makes the list.
+
+        Args:
+            rows: A list of Explanation.
+            notes: A list of sentences.
+            printed: Whether the table has been printed.
+        """
+        super().__init__(rows)
+        self.notes, self.printed = list(notes), printed
+
+    def summary(self) -> str:
+        """The number of recurrent layers, and the number of layers that run as one op."""
+        fused = sum(row.path in (paths.FUSED, paths.KERAS_IN_TRAINING) for row in self)
+        return f"recurrent layers: {len(self)}, fused: {fused}"
+
+    def tables(self) -> list:
+        """The table and the notes."""
+        if not self:
+            return ["There is no recurrent layer."]
+        return [[("layer", "class", "path", "reason"), *self], *self.notes]
+
+
+def explain(
+    model: keras.layers.Layer, print_fn: Callable[[str], Any] | None = print
+) -> Explanations:
+    """Prints a table of the recurrent layers of a model: layer, class, path, and the reason for the path.
+
+    Args:
+        model: A Keras 3 model or layer.
+        print_fn: A function that is called with the table; None prints nothing.
+
+    Returns:
+        Explanations, a list of Explanation, one for each recurrent layer. A shell or a notebook shows the
+        table if it has not been printed.
+
+    Raises:
+        TypeError: model is not a Keras 3 layer or model.
+
+    Example:
+        >>> import keras
+        >>> import tf_rnn_ops.keras
+        >>> layer = tf_rnn_ops.keras.PeepholeLSTM(4, recurrent_dropout=0.5)
+        >>> tf_rnn_ops.keras.explain(layer, print_fn=None)[0].path
+        'fused, keras in training'
+    """
+    environment.refuse_keras_2(model, "model")
+    if not isinstance(model, keras.layers.Layer):
+        raise TypeError(
+            f"model must be a Keras model or layer, but it is a {type(model).__name__}."
+        )
+    compiled = paths.is_compiled(model)
+    layers = paths.recurrent_layers(model)
+    rows = [
+        Explanation(name, type(layer).__name__, *paths.path_of(layer, compiled))
+        for name, layer in layers
+    ]
+    found = Explanations(rows, _notes(layers, rows, compiled), printed=print_fn is not None)
+    if print_fn is not None:
+        print_fn(str(found))
+    return found
+
+
+def _notes(layers, rows, compiled):
+    """The notes on layers that run as one op."""
+    fused = [
+        layer
+        for layer, row in zip(layers, rows)
+        if row.path in (paths.FUSED, paths.KERAS_IN_TRAINING)
+    ]
+    notes = []
+    cast = [name for name, layer in fused if not all(map(can_keep_packed, _weight_holders(layer)))]
+    if cast:
+        notes.append(
+            f"Inference packs the weights again at each call of {', '.join(cast)}: the dtype policy casts "
+            "them, and only the value of a variable is kept packed."
+        )
+    quantized = [name for name, layer in layers if eligibility.is_quantized(layer)]
+    if quantized:
+        notes.append(
+            f"The weights of {', '.join(quantized)} are int8 in inference, and dequantized in training."
+        )
+    if fused and (reason := eligibility.xla_reason()):
+        notes.append(f"XLA (jit_compile=True): {reason}.")
+    return notes + _gpu_notes(layers, rows, compiled)
+
+
+def _gpu_notes(layers, rows, compiled):
+    """Notes on LayerRNN, if TensorFlow sees a GPU."""
+    if not environment.has_gpu():
+        return []
+    if environment.has_layer_rnn():
+        ran = [
+            name
+            for (name, layer), row in zip(layers, rows)
+            if row.path in (paths.FUSED, paths.KERAS_IN_TRAINING)
+            and _uses_layer_rnn(layer, compiled)
+        ]
+        names = ", ".join(ran)
+        return [f"LayerRNN runs {names} on the GPU, which is not tested yet."] if ran else []
+    if not any(_may_have_a_kernel(layer, row) for (_, layer), row in zip(layers, rows)):
+        return []
+    return [
+        "With the environment variable TF_RNN_OPS_GPU_LAYERS=1, LayerRNN runs more arguments on the GPU, "
+        "which is not tested yet (docs/gpu.md)."
+    ]
+
+
+def _uses_layer_rnn(layer, compiled):
+    """Whether LayerRNN runs some calls of a layer in a graph, which XLA compiles or not."""
+    if paths.is_stack(layer):
+        return False
+    shape = (layer.get_build_config() or {}).get("input_shape") or (None, None)
+    every_call = compiled or shape[1] == 1
+    masks = eligibility.training_reason(layer) is None
+    return any(
+        cells.op_name(cell) == "LayerRNN"
+        or (
+            cells.may_run_layer_rnn(cell)
+            and (every_call or (masks and cells.needs_gate_masks(cell)))
+        )
+        for cell in eligibility.cells_of(layer)
+    )
+
+
+def _may_have_a_kernel(layer, row):
+    """Whether it runs Keras's implementation for want of a kernel, as far as its arguments tell."""
+    return (
+        row.path in (paths.KERAS, paths.KERAS_IN_TRAINING)
+        and isinstance(layer, paths.OURS)
+        and eligibility.has_op_cells(layer)
+        and not layer.unroll
+        and getattr(layer, "use_cudnn", "auto") is not False
+    )
+
+
+def _weight_holders(layer):
+    """The objects that hold the weights of a layer: its cells, or a stack itself."""
+    return [layer] if paths.is_stack(layer) else eligibility.cells_of(layer)

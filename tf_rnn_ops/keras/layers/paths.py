@@ -1,0 +1,97 @@
+"""Tells which recurrent layers of a model run as one op, and why other layers do not."""
+
+import keras
+
+from tf_rnn_ops.keras._internals import overridden
+from tf_rnn_ops.keras._internals.layers import inner_layers
+from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
+from tf_rnn_ops.keras.layers.own_layer import OwnLayer
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
+from tf_rnn_ops.keras.path import eligibility, switch
+from tf_rnn_ops.native import loader
+
+OURS = (LSTM, GRU, SimpleRNN, RNN, OwnLayer)
+_STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
+
+FUSED = "fused"  # all steps in one op of this package
+KERAS = "keras"  # Keras's implementation
+KERAS_IN_TRAINING = "fused, keras in training"
+NOTHING = "none"  # a stack without the ops
+
+
+def kept_by_keras(model: keras.layers.Layer) -> list[str]:
+    """The names of the recurrent layers that run Keras's implementation although nobody asked for it.
+
+    Args:
+        model: A model on the layers of this package. A layer of one time step is left out: it runs Keras's
+            implementation because it is faster, and so are all layers if the ops are not loaded, of which
+            the import has warned.
+    """
+    if loader.unavailable() is not None:
+        return []
+    found = []
+    for name, layer in recurrent_layers(model):
+        if is_stack(layer) or eligibility.wish_for_keras(layer):
+            continue
+        if path_of(layer, is_compiled(model))[0] == KERAS and not _one_step_reason(layer):
+            found.append(name)
+    return found
+
+
+def is_compiled(model):
+    """Whether XLA compiles a model."""
+    return bool(getattr(model, "compiled", False) and getattr(model, "jit_compile", False))
+
+
+def _one_step_reason(layer):
+    """The reason of a layer that was built for one time step; None for other layers."""
+    shape = (layer.get_build_config() or {}).get("input_shape") or ()
+    is_ours = isinstance(layer, (*OURS, *_STOCK)) or type(layer) is keras.layers.RNN
+    if len(shape) != 3 or not is_ours or eligibility.keras_reason(layer):
+        return None
+    return eligibility.single_step_reason(layer, shape[1])
+
+
+def recurrent_layers(model):
+    """(names of the layers around it and its own name, layer) of each recurrent layer, in the order of the model."""
+    found, seen = [], set()
+
+    def visit(layer, name):
+        if id(layer) in seen:
+            return
+        seen.add(id(layer))
+        if isinstance(layer, keras.layers.RNN) or is_stack(layer):
+            found.append((name or layer.name, layer))
+            return
+        for inner in inner_layers(layer):
+            visit(inner, f"{name}/{inner.name}" if name else inner.name)
+
+    visit(model, "")
+    return found
+
+
+def is_stack(layer):
+    """Whether it is one of the Cudnn* layers, for which Keras has no implementation."""
+    return isinstance(layer, CudnnStack)
+
+
+def path_of(layer, compiled):
+    """Returns the path and the reason."""
+    if is_stack(layer):
+        reason = loader.unavailable()
+        return (FUSED, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
+    # WHY type(): isinstance(layer, RNN) is true for every recurrent layer of Keras.
+    if not isinstance(layer, (*OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
+        return KERAS, f"there is no op for a layer of class {type(layer).__name__}"
+    reason = overridden.no_inner_loop() or eligibility.keras_reason(layer)
+    if reason is not None:
+        return KERAS, reason
+    if not isinstance(layer, OURS) and not switch.active():
+        return KERAS, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
+    reason = _one_step_reason(layer)
+    if reason is not None:
+        return KERAS, reason
+    if compiled and eligibility.layer_xla_reason(layer) is not None:
+        return KERAS, eligibility.layer_xla_reason(layer)
+    reason = eligibility.training_reason(layer)
+    return (FUSED, "") if reason is None else (KERAS_IN_TRAINING, reason)

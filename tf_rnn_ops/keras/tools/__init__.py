@@ -1,1 +1,0 @@
-"""Functions for whole Keras models: convert, accelerate, explain, compare, export, from_onnx."""

@@ -1,0 +1,1 @@
+"""Weights of Keras layers, and the door to private names of Keras objects."""
