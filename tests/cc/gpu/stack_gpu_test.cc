@@ -332,7 +332,7 @@ TEST_P(StackGpu, PaddingHasNoEffect) {
 
 // The other algorithm, a second time, and in a reserve space that a program made larger.
 TEST_P(StackGpu, GradientsOfOneReserveSpace) {
-  for (const RnnCase& c : Kinds(Dtype::kFloat64)) {
+  for (const RnnCase& c : Kinds(Dtype::kFloat32)) {
     SCOPED_TRACE(cpu::testing::Describe(c));
     const R inputs = cpu::testing::RandomInputs(c, 2);
     const R want = Run(c, inputs);
@@ -343,7 +343,7 @@ TEST_P(StackGpu, GradientsOfOneReserveSpace) {
     ASSERT_TRUE(run.Forward(parts, GetParam(), &memory, cuda.stream()).ok());
     for (LayerAlgorithm algorithm : {LayerAlgorithm::kSteps, LayerAlgorithm::kPersistent}) {
       ASSERT_TRUE(run.Backward(parts, algorithm, &memory, cuda.stream()).ok());
-      ExpectNear(kRnnGradients, run.values, want, 64 * Epsilon(Dtype::kFloat64));
+      ExpectNear(kRnnGradients, run.values, want, 64 * Epsilon(Dtype::kFloat32));
     }
     run.reserve_bytes += 256;
     const Status status = run.Backward(parts, GetParam(), &memory, cuda.stream());
