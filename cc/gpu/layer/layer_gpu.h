@@ -66,7 +66,7 @@ struct LayerBackwardArgs {
 // The size of the reserve space of training. Depends on nothing but the problem.
 int64_t LayerReserveBytes(const LayerProblem& problem);
 
-// What the environment variable TF_RNN_OPS_GPU_ALGO chooses. No GPU has timed this package's steps
+// The choice of the environment variable TF_RNN_OPS_GPU_ALGO. No GPU has timed this package's steps
 // next to cuDNN, so there is no table: the value decides for all problems.
 struct GpuAlgorithm {
   bool replaces_cudnn = false;  // for CudnnRNNV3: steps of this package instead of cuDNN

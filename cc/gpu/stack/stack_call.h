@@ -1,4 +1,4 @@
-// What both passes of a stack share: memory, sequences between the layers, states.
+// The common part of both passes of a stack: memory, sequences between the layers, states.
 #ifndef TF_RNN_OPS_CC_GPU_STACK_STACK_CALL_H_
 #define TF_RNN_OPS_CC_GPU_STACK_STACK_CALL_H_
 
