@@ -17,6 +17,9 @@ OF_PROGRAM = 64  # kReserveOfProgram in cc/gpu/rnn_gpu.h
 # The largest difference from the CPU relative to the largest element, or to 1.
 BOUNDS = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-2, "bfloat16": 8e-2}
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+# Without relu in 16 bits, whose slopes differ where rounding moves a gate across 0: stack_gpu_test.cc
+# has such problems.
+PROBLEMS = [(m, d) for m in MODES for d in BOUNDS if m != "rnn_relu" or not d.endswith("16")]
 
 
 @pytest.fixture(autouse=True, params=["steps", "persistent"])
@@ -65,12 +68,8 @@ def specs(mode):
         yield RnnSpec(mode, 3, 6, 4, num_proj=3)
 
 
-@pytest.mark.parametrize("dtype", sorted(BOUNDS))
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("mode", "dtype"), PROBLEMS)
 def test_the_results_of_the_cpu(mode, dtype, rng):
-    # Slopes of relu differ where 16 bits round a gate to another side of 0.
-    if mode == "rnn_relu" and dtype in ("float16", "bfloat16"):
-        pytest.skip("tests/cc/gpu/stack_gpu_test.cc has these problems")
     for spec in specs(mode):
         for time_major, lengths in ((True, "full"), (False, [2, 6, 0]), (True, [4, 1, 3])):
             check(cases.rnn_case(spec, 6, 3, rng, dtype, lengths=lengths), time_major)
