@@ -89,10 +89,10 @@ Status MakeProblem(const CoreRnn& core, gpu::RnnProblem* problem) {
   return c.Validate();
 }
 
-// Whether the engine of LayerRNN runs the call. An executor runs calls without steps.
-bool RunsEngine(const CoreRnn& core, const gpu::RnnProblem& problem, gpu::GpuAlgorithm* chosen) {
+// Whether the call runs without cuDNN.
+bool RunsEngine(const CoreRnn& core, gpu::GpuAlgorithm* chosen) {
   return core.algo != nullptr && gpu::ParseGpuAlgorithm(core.algo, chosen).ok() &&
-         chosen->replaces_cudnn && !gpu::HasNoSteps(problem);
+         chosen->replaces_cudnn;
 }
 
 }  // namespace
@@ -116,9 +116,14 @@ Status Forward(const CoreRnn& core, void* const tensors[7], gpu::DeviceAllocator
   args.algorithm = algorithm;
   const gpu::RnnGpuCall call{core.device, core.stream, scratch};
   gpu::GpuAlgorithm chosen;
-  if (!RunsEngine(core, args.problem, &chosen)) {
+  if (!RunsEngine(core, &chosen)) {
     RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
     return executor->Forward(args, call);
+  }
+  if (gpu::HasNoSteps(args.problem)) {
+    const gpu::DeviceOps* ops = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
+    return gpu::ForwardWithoutSteps(*ops, args, call);
   }
   gpu::ProductLibraries libraries;
   RNN_OPS_RETURN_IF_ERROR(gpu::OpenRecordedLibraries(&libraries));
@@ -148,9 +153,14 @@ Status Backward(const CoreRnn& core, void* const tensors[12], const Reserve& res
   args.dparams = tensors[11];
   const gpu::RnnGpuCall call{core.device, core.stream, scratch};
   gpu::GpuAlgorithm chosen;
-  if (!RunsEngine(core, args.problem, &chosen)) {
+  if (!RunsEngine(core, &chosen)) {
     RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
     return executor->Backward(args, call);
+  }
+  if (gpu::HasNoSteps(args.problem)) {
+    const gpu::DeviceOps* ops = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
+    return gpu::BackwardWithoutSteps(*ops, args, call);
   }
   gpu::ProductLibraries libraries;
   RNN_OPS_RETURN_IF_ERROR(gpu::OpenRecordedLibraries(&libraries));
