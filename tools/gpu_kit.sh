@@ -19,7 +19,7 @@ cat >"$kit/run.sh" <<'RUN'
 #!/bin/sh
 # Prints each check and a verdict at the end, in at most 150 seconds: run.sh [SECTION...]
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- persistent persistent-times layers layer-times block stack sanitizer
+[ $# -gt 0 ] || set -- persistent persistent-times engine layers layer-times block stack sanitizer
 exec python3 tests/gpu/core/run.py --library libcore.so --seconds 150 --log gpu.log --only "$@"
 RUN
 chmod +x "$kit/run.sh"

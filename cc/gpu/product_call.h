@@ -124,6 +124,8 @@ class ProductCall {
     return std::max<int64_t>(1, std::min(steps, libraries_.chunk_bytes / step_bytes));
   }
 
+  // Later scratch memory comes from `allocator`.
+  void UseScratch(DeviceAllocator* allocator) { allocator_ = allocator; }
   Status Scratch(const char* purpose, int64_t size, Dtype dtype, void** memory) const {
     return AllocateScratch(allocator_, purpose, size * SizeOf(dtype), memory);
   }
@@ -140,7 +142,7 @@ class ProductCall {
   const ProductLibraries& libraries_;
   const Dtype dtype_;
   const bool allow_tf32_;
-  DeviceAllocator* const allocator_;
+  DeviceAllocator* allocator_;
   LaunchPlace place_;
   ScopedContext scope_;
   int compute_capability_major_ = 0;

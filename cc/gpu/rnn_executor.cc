@@ -6,6 +6,7 @@
 
 #include "cc/core/network/param_layout.h"
 #include "cc/gpu/rnn_dropout.h"
+#include "cc/gpu/rnn_reserve.h"
 #include "cc/gpu/rnn_staging.h"
 
 namespace rnn_ops {
@@ -23,11 +24,6 @@ int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
   const RnnConfig& c = problem;
   return c.max_time * c.batch * width * SizeOf(problem.dtype);
 }
-
-// The size of reserve_space if cuDNN needs `needed` bytes: never 0, and a whole number of elements
-// of any type.
-constexpr int64_t kReserveUnit = 256;
-int64_t RoundedReserve(int64_t needed) { return (needed / kReserveUnit + 1) * kReserveUnit; }
 
 // Whether the steps beyond the longest length are at the end of memory.
 bool CanCutOff(const RnnConfig& c) { return c.time_major || c.batch <= 1; }
@@ -54,22 +50,6 @@ bool IsFull(const RnnProblem& problem) {
 
 RnnChoiceKey ChoiceKey(const RnnProblem& problem, const RnnGpuCall& call) {
   return {call.device, problem, problem.dtype, IsFull(problem)};
-}
-
-bool IsReserveOfProgram(int8_t algorithm) {
-  return algorithm > 0 && (algorithm & kReserveOfProgram) != 0;
-}
-
-// Checks the size of the reserve space. `expected`: 0, or a result of RoundedReserve().
-Status CheckReserve(const RnnBackwardArgs& args, int64_t expected) {
-  const int64_t actual = args.reserve_bytes;
-  const bool of_program = IsReserveOfProgram(args.algorithm);
-  if (actual == expected) return Status();
-  if (of_program && actual > expected && actual % kReserveUnit == 0) return Status();
-  return InvalidArgument(
-      "reserve_space must be the output of the forward op with is_training=True on this device for "
-      "these inputs and attributes, which has ",
-      of_program ? "at least " : "", expected, " bytes, but it has ", actual, " bytes.");
 }
 
 }  // namespace
@@ -162,9 +142,7 @@ Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& cal
       CutOffEmptySteps(*parts_.ops, call.stream, args.problem.input_size, args.dx, &args.problem));
   RNN_OPS_RETURN_IF_ERROR(CheckSizes(args.problem));
   RnnChoice choice;
-  const int flag = IsReserveOfProgram(args.algorithm) ? kReserveOfProgram : 0;
-  const int8_t code = static_cast<int8_t>(args.algorithm - flag);
-  RNN_OPS_RETURN_IF_ERROR(ChoiceOf(code, args.problem.dtype, &choice));
+  RNN_OPS_RETURN_IF_ERROR(ChoiceOf(WithoutFlag(args.algorithm), args.problem.dtype, &choice));
   HandlePool::Lease handle;
   RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
   return RunBackward(args, call, handle.get(), choice);

@@ -13,6 +13,7 @@
 #include "cc/gpu/device_traits.h"
 #include "cc/gpu/elementwise.h"
 #include "cc/gpu/handle_pool.h"
+#include "cc/gpu/recycling_allocator.h"
 #include "cc/gpu/rnn_algorithms.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/gpu/rnn_heuristics.h"

@@ -3,8 +3,11 @@
 #include "cc/gpu/cudnn_api.h"
 #include "cc/gpu/driver_api.h"
 #include "cc/gpu/elementwise.h"
+#include "cc/gpu/layer/layer_gpu.h"
 #include "cc/gpu/rnn_executor.h"
 #include "cc/gpu/rnn_libraries.h"
+#include "cc/gpu/rnn_reserve.h"
+#include "cc/gpu/stack/stack_gpu.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -42,6 +45,13 @@ Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call) {
     RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
     return ForwardWithoutSteps(*ops, args, call);
   }
+  GpuAlgorithm algorithm;
+  RNN_OPS_RETURN_IF_ERROR(GetGpuAlgorithm(&algorithm));
+  if (algorithm.replaces_cudnn) {
+    ProductLibraries libraries;
+    RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
+    return RunStackForward(libraries, algorithm.steps, args, call);
+  }
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
   return executor->Forward(args, call);
@@ -53,6 +63,13 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
     RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
     return BackwardWithoutSteps(*ops, args, call);
   }
+  if (WithoutFlag(args.algorithm) == kStackAlgorithm) {
+    GpuAlgorithm algorithm;
+    ProductLibraries libraries;
+    RNN_OPS_RETURN_IF_ERROR(GetGpuAlgorithm(&algorithm));
+    RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
+    return RunStackBackward(libraries, algorithm.steps, args, call);
+  }
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
   return executor->Backward(args, call);
@@ -61,6 +78,12 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
 Status RnnReserveBytes(const RnnProblem& problem, int device, int64_t* bytes) {
   *bytes = 0;
   if (problem.max_time == 0 || problem.batch == 0) return Status();
+  GpuAlgorithm algorithm;
+  RNN_OPS_RETURN_IF_ERROR(GetGpuAlgorithm(&algorithm));
+  if (algorithm.replaces_cudnn) {
+    *bytes = StackReserveBytes(problem);
+    return Status();
+  }
   RnnExecutor* executor = nullptr;
   const DriverApi* driver = nullptr;
   ScopedPrimaryContext context;

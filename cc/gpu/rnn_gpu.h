@@ -84,8 +84,12 @@ struct RnnBackwardArgs {
 // and sequences of length 0. They do not wait for the device. The first call of a network may run
 // one extra step, to test whether cuDNN accepts an algorithm.
 //
+// If the environment variable TF_RNN_OPS_GPU_ALGO names steps of this package, RnnForward uses
+// these instead of cuDNN (stack/stack_gpu.h). RnnBackward uses what wrote the reserve space.
+//
 // Errors:
-// - FailedPrecondition if the driver or cuDNN cannot be opened. The message has the names that were
+// - FailedPrecondition if the driver, cuDNN or, for steps of this package, cuBLAS cannot be opened.
+// The message has the names that were
 //   tried and the package to install.
 // - ResourceExhausted if an allocator has no memory.
 // - InvalidArgument for a reserve space of another size, or an algorithm that forward never sets.

@@ -3,8 +3,6 @@
 #define TF_RNN_OPS_CC_GPU_RNN_TRIAL_H_
 
 #include <cstdint>
-#include <map>
-#include <vector>
 
 #include "cc/core/status.h"
 #include "cc/gpu/device_allocator.h"
@@ -12,24 +10,6 @@
 
 namespace rnn_ops {
 namespace gpu {
-
-// Allocates the same memory again after Reset(). Correct on one stream, which runs its work in
-// order.
-class RecyclingAllocator : public DeviceAllocator {
- public:
-  explicit RecyclingAllocator(DeviceAllocator* base) : base_(base) {}
-  void* Allocate(int64_t bytes) override;
-  void Reset();
-
- private:
-  struct Block {
-    void* memory;
-    int64_t bytes;
-    bool used;
-  };
-  DeviceAllocator* const base_;
-  std::vector<Block> blocks_;
-};
 
 // Records the single allocation that is made through it.
 class RecordingAllocator : public DeviceAllocator {

@@ -37,6 +37,8 @@
   K(dequantize_##suffix, Dequantize, DequantizeMatrix<A>)                       \
   K(sum_rows_##suffix, SumRows, SumOverRows<A>)                                 \
   K(finish_row_sums_##suffix, FinishRowSums, FinishSumOverRows<A>)              \
+  K(move_sequence_##suffix, MoveSequence, MoveRows<A>)                          \
+  K(copy_gates_##suffix, CopyGates, CopyGateBlocks<A>)                          \
   K(row_layer_norm_step_##suffix, LayerStep, StepLayerNorm<A>)                  \
   K(row_layer_norm_back_##suffix, LayerBackStep, BackLayerNorm<A>)
 

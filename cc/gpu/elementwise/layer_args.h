@@ -150,6 +150,40 @@ struct Dequantize {
   int element;
 };
 
+// Copies sequences between the layers of a stack. A reversed sequence begins with the last valid
+// step of its row, and steps behind the end are 0. The grid is [T * B, width].
+struct MoveSequence {
+  const void* from;    // T, rows of `from_row` elements, of which `width` are read
+  void* to;            // T, rows of `to_row`
+  const int* lengths;  // [B], each in [0, max_time]; null: all max_time
+  Int64 batch, max_time, width;
+  Int64 from_row, to_row;
+  int from_time_major, to_time_major;  // rows of [T, B] or of [B, T]
+  int from_reversed, to_reversed;
+  int adds;  // to `to`
+  int element;
+  // Dropout: the words of column `first_column` + k are those of the CPU (rows/dropout_rows.h).
+  float rate;      // 0: none
+  unsigned layer;  // whose output is dropped
+  Int64 first_column;
+  int stores_key;  // 1: `key` is used and stored; 0: the stored key is used
+  unsigned long long key;
+  unsigned long long* stored_key;
+};
+
+// Copies the blocks of gates of a matrix or of biases into another order:
+// to[r, g, u] = from[r, g, u] with a stride for each index. The grid is [rows, gates * units].
+struct CopyGates {
+  const void* from;  // T; null: 1 where r == u, and 0 elsewhere
+  void* to;          // T
+  Int64 rows, units;
+  Int64 from_row, from_gate, from_unit;
+  Int64 to_row, to_gate, to_unit;
+  int gates;
+  int swaps;  // 1: the first two gates change places
+  int element;
+};
+
 // Sums of a[r, k] * b[r, k] over the rows r of running steps. Two kernels compute the sums, so that
 // the order of summation depends on the sizes only. The grid of the first is [chunks, columns]: a
 // thread sums chunk_rows rows.

@@ -299,7 +299,7 @@ RNN_OPS_DEVICE void EndLayer(const LayerEnd& p) {
   }
 }
 
-// ---- Masks and sums ----
+// ---- Masks ----
 
 template <typename A>
 RNN_OPS_DEVICE void MultiplyByMasks(const ApplyMasks& p) {
@@ -331,6 +331,53 @@ RNN_OPS_DEVICE void SumOverMasks(const SumMasked& p) {
     }
   }
 }
+
+// ---- Stacks ----
+
+template <typename A>
+RNN_OPS_DEVICE void MoveRows(const MoveSequence& p) {
+  const Word64 key = p.rate > 0 && !p.stores_key ? *p.stored_key : p.key;
+  const Word64 threshold = (Word64)((double)p.rate * 4294967296.0);
+  const A scale = p.rate < 1 ? A(1) / (A(1) - A(p.rate)) : A(0);
+  RNN_OPS_FOR_ROWS(row, p.max_time * p.batch) {
+    const Int64 b = row % p.batch, to_step = row / p.batch;
+    const Int64 steps = p.lengths ? p.lengths[b] : p.max_time;
+    const bool running = to_step < steps;
+    const Int64 t = p.to_reversed ? steps - 1 - to_step : to_step;
+    const Int64 from_step = p.from_reversed ? steps - 1 - t : t;
+    const Int64 to = (p.to_time_major ? row : b * p.max_time + to_step) * p.to_row;
+    const Int64 from =
+        (p.from_time_major ? from_step * p.batch + b : b * p.max_time + from_step) * p.from_row;
+    RNN_OPS_FOR_COLUMNS(k, p.width) {
+      if (p.stores_key && row == 0 && k == 0) *p.stored_key = p.key;
+      A value = running ? GetElement<A>(p.element, p.from, from + k) : A(0);
+      if (running && p.rate > 0) {
+        const Word64 place = (Word64)t * (Word64)p.batch + (Word64)b;
+        const bool drops = RandomWord(key, p.first_column + k, p.layer, place) < threshold;
+        value = drops ? A(0) : value * scale;
+      }
+      if (p.adds) value += GetElement<A>(p.element, p.to, to + k);
+      PutElement(p.element, value, p.to, to + k);
+    }
+  }
+}
+
+template <typename A>
+RNN_OPS_DEVICE void CopyGateBlocks(const CopyGates& p) {
+  RNN_OPS_FOR_ROWS(r, p.rows) {
+    RNN_OPS_FOR_COLUMNS(k, p.gates * p.units) {
+      const Int64 g = k / p.units, u = k % p.units;
+      const Int64 from_gate = p.swaps && g < 2 ? 1 - g : g;
+      const A value =
+          p.from ? GetElement<A>(p.element, p.from,
+                                 r * p.from_row + from_gate * p.from_gate + u * p.from_unit)
+                 : A(r == u ? 1 : 0);
+      PutElement(p.element, value, p.to, r * p.to_row + g * p.to_gate + u * p.to_unit);
+    }
+  }
+}
+
+// ---- Integers and sums ----
 
 template <typename A>
 RNN_OPS_DEVICE void DequantizeMatrix(const Dequantize& p) {

@@ -351,6 +351,10 @@ class BackwardSteps {
 
 }  // namespace
 
+Status BackwardLayer(const ProductCall& call, const LayerBackwardArgs& args) {
+  return BackwardSteps(call, args).Run();
+}
+
 Status RunLayerBackward(const ProductLibraries& libraries, const LayerBackwardArgs& args,
                         DeviceAllocator* allocator, void* stream) {
   const LayerProblem& p = args.problem;
@@ -358,7 +362,7 @@ Status RunLayerBackward(const ProductLibraries& libraries, const LayerBackwardAr
   ProductCall call(libraries, p.dtype, p.allow_tf32, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   if (n.rows() > 0) RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
-  if (n.B > 0) RNN_OPS_RETURN_IF_ERROR(BackwardSteps(call, args).Run());
+  if (n.B > 0) RNN_OPS_RETURN_IF_ERROR(BackwardLayer(call, args));
   if (n.rows() > 0) return Status();
   RNN_OPS_RETURN_IF_ERROR(call.Zero(args.dkernel, n.I * n.columns()));
   RNN_OPS_RETURN_IF_ERROR(call.Zero(args.drecurrent_kernel, n.S * n.columns()));

@@ -213,6 +213,13 @@ class ForwardSteps {
 
 }  // namespace
 
+Status ForwardLayer(const ProductCall& call, const LayerForwardArgs& args) {
+  if (args.in.kernel_scale == nullptr) return ForwardSteps(call, args).Run();
+  LayerForwardArgs wide = args;
+  RNN_OPS_RETURN_IF_ERROR(DequantizeWeights(call, args.problem, &wide.in));
+  return ForwardSteps(call, wide).Run();
+}
+
 Status RunLayerForward(const ProductLibraries& libraries, const LayerForwardArgs& args,
                        DeviceAllocator* allocator, void* stream) {
   const LayerProblem& p = args.problem;
@@ -220,10 +227,7 @@ Status RunLayerForward(const ProductLibraries& libraries, const LayerForwardArgs
   ProductCall call(libraries, p.dtype, p.allow_tf32, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   if (p.max_time > 0) RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
-  if (args.in.kernel_scale == nullptr) return ForwardSteps(call, args).Run();
-  LayerForwardArgs wide = args;
-  RNN_OPS_RETURN_IF_ERROR(DequantizeWeights(call, p, &wide.in));
-  return ForwardSteps(call, wide).Run();
+  return ForwardLayer(call, args);
 }
 
 }  // namespace gpu

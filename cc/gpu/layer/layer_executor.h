@@ -10,6 +10,10 @@
 namespace rnn_ops {
 namespace gpu {
 
+// One layer within a call that has prepared products. B > 0, and for the gradient T > 0.
+Status ForwardLayer(const ProductCall& call, const LayerForwardArgs& args);
+Status BackwardLayer(const ProductCall& call, const LayerBackwardArgs& args);
+
 Status RunLayerForward(const ProductLibraries& libraries, const LayerForwardArgs& args,
                        DeviceAllocator* allocator, void* stream);
 Status RunLayerBackward(const ProductLibraries& libraries, const LayerBackwardArgs& args,

@@ -11,8 +11,6 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-constexpr char kAlgorithmVariable[] = "TF_RNN_OPS_GPU_ALGO";
-
 template <typename Args>
 Status RunInProcess(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
                     const Args& args, DeviceAllocator* allocator, void* stream) {
@@ -21,29 +19,41 @@ Status RunInProcess(Status (*run)(const ProductLibraries&, const Args&, DeviceAl
   return run(libraries, args, allocator, stream);
 }
 
+template <typename Args>
+Status RunLayer(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
+                const Args& args, DeviceAllocator* allocator, void* stream) {
+  GpuAlgorithm algorithm;
+  RNN_OPS_RETURN_IF_ERROR(GetGpuAlgorithm(&algorithm));
+  Args chosen = args;
+  chosen.algorithm = algorithm.steps;
+  return RunInProcess(run, chosen, allocator, stream);
+}
+
 }  // namespace
 
-Status ParseLayerAlgorithm(const char* text, LayerAlgorithm* algorithm) {
-  *algorithm = LayerAlgorithm::kSteps;
-  if (text == nullptr || std::strcmp(text, "steps") == 0) return Status();
-  if (std::strcmp(text, "persistent") == 0) {
-    *algorithm = LayerAlgorithm::kPersistent;
-    return Status();
+Status ParseGpuAlgorithm(const char* text, GpuAlgorithm* algorithm) {
+  *algorithm = {};
+  if (text == nullptr || std::strcmp(text, "cudnn") == 0) return Status();
+  const bool persistent = std::strcmp(text, "persistent") == 0;
+  if (!persistent && std::strcmp(text, "steps") != 0) {
+    return InvalidArgument(
+        "TF_RNN_OPS_GPU_ALGO must be one of cudnn, persistent, steps, but it is '", text, "'.");
   }
-  return InvalidArgument("TF_RNN_OPS_GPU_ALGO must be one of steps, persistent, but it is '", text,
-                         "'.");
+  algorithm->replaces_cudnn = true;
+  algorithm->steps = persistent ? LayerAlgorithm::kPersistent : LayerAlgorithm::kSteps;
+  return Status();
+}
+
+Status GetGpuAlgorithm(GpuAlgorithm* algorithm) {
+  return ParseGpuAlgorithm(std::getenv("TF_RNN_OPS_GPU_ALGO"), algorithm);
 }
 
 Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream) {
-  LayerForwardArgs chosen = args;
-  RNN_OPS_RETURN_IF_ERROR(ParseLayerAlgorithm(std::getenv(kAlgorithmVariable), &chosen.algorithm));
-  return RunInProcess(RunLayerForward, chosen, allocator, stream);
+  return RunLayer(RunLayerForward, args, allocator, stream);
 }
 
 Status LayerBackward(const LayerBackwardArgs& args, DeviceAllocator* allocator, void* stream) {
-  LayerBackwardArgs chosen = args;
-  RNN_OPS_RETURN_IF_ERROR(ParseLayerAlgorithm(std::getenv(kAlgorithmVariable), &chosen.algorithm));
-  return RunInProcess(RunLayerBackward, chosen, allocator, stream);
+  return RunLayer(RunLayerBackward, args, allocator, stream);
 }
 
 Status BlockLstmForward(const BlockLstmForwardArgs& args, DeviceAllocator* allocator,

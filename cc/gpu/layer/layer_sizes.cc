@@ -66,14 +66,16 @@ uint64_t Fingerprint(const LayerProblem& p) {
   }
   for (int kind : {static_cast<int>(p.mode), static_cast<int>(p.activation),
                    static_cast<int>(p.recurrent_activation), static_cast<int>(p.dtype),
-                   static_cast<int>(p.bias_rows)}) {
+                   static_cast<int>(p.bias_rows), static_cast<int>(p.input_mode),
+                   static_cast<int>(p.direction), static_cast<int>(p.num_layers)}) {
     hash.Add(static_cast<uint64_t>(kind));
   }
   for (bool flag :
        {p.has_peepholes, p.has_layer_norm, p.input_masked, p.recurrent_masked, p.zoneout_drawn}) {
     hash.Add(flag ? 1 : 0);
   }
-  for (float number : {p.cell_clip, p.proj_clip, p.zoneout_h, p.zoneout_c, p.layer_norm_epsilon}) {
+  for (float number :
+       {p.cell_clip, p.proj_clip, p.zoneout_h, p.zoneout_c, p.layer_norm_epsilon, p.dropout}) {
     uint32_t bits;
     std::memcpy(&bits, &number, sizeof(bits));
     hash.Add(bits);

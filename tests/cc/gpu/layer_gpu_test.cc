@@ -39,8 +39,10 @@ using cpu::testing::ProblemLine;
 using cpu::testing::RnnCase;
 using cpu::testing::RnnValues;
 using fake::ExactAllocator;
+using fake::ExpectNearAsRounded;
 using fake::FakeCuda;
 using fake::LayerRun;
+using fake::Perturbed;
 using fake::ProductParts;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -100,36 +102,6 @@ RnnCase Keyed(RnnCase c) {
 
 // Rounding of the products' operands decides on slopes of relu nearer to zero than this.
 constexpr double kNearZero = 64;
-
-// The values with each weight and input changed by half an epsilon, up or down.
-RnnValues Perturbed(const RnnValues& values, Dtype dtype) {
-  std::mt19937_64 random(1);
-  RnnValues changed = values;
-  for (auto field : {&RnnValues::x, &RnnValues::h0, &RnnValues::kernel,
-                     &RnnValues::recurrent_kernel, &RnnValues::projection}) {
-    for (double& value : changed.*field) {
-      value *= 1 + (random() % 2 == 0 ? 0.5 : -0.5) * Epsilon(dtype);
-    }
-  }
-  return changed;
-}
-
-// Products of 16-bit types have 16-bit operands, so h and the gradients of gates are rounded at
-// each step. A network amplifies these errors as it amplifies those of its weights: at most
-// `factor` times what half an epsilon there changes.
-void ExpectNearAsRounded(const cpu::testing::Fields<RnnValues>& fields, const RnnValues& got,
-                         const RnnValues& want, const RnnValues& changed, Dtype dtype,
-                         double factor) {
-  for (const auto& field : fields) {
-    double scale = 1, change = 0;
-    const auto &a = want.*field.vec, &b = changed.*field.vec;
-    for (size_t k = 0; k < a.size(); ++k) {
-      scale = std::max(scale, std::abs(a[k]));
-      change = std::max(change, std::abs(a[k] - b[k]));
-    }
-    ExpectNear({field}, got, want, Epsilon(dtype) + factor * change / scale);
-  }
-}
 
 // Returns whether gradients could be compared.
 bool Check(const RnnCase& c, uint64_t seed) {

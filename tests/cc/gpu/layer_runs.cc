@@ -1,7 +1,9 @@
 #include "tests/cc/gpu/layer_runs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <random>
 
 #include "tests/cc/gpu/fake_memory.h"
 
@@ -116,6 +118,33 @@ Status LayerRun::Backward(const ProductLibraries& libraries, DeviceAllocator* al
   RNN_OPS_RETURN_IF_ERROR(RunLayerBackward(libraries, args, allocator, stream));
   Read(cpu::testing::kRnnGradients);
   return Status();
+}
+
+RnnValues Perturbed(const RnnValues& values, Dtype dtype) {
+  std::mt19937_64 random(1);
+  RnnValues changed = values;
+  for (auto field : {&RnnValues::x, &RnnValues::h0, &RnnValues::kernel,
+                     &RnnValues::recurrent_kernel, &RnnValues::projection, &RnnValues::params}) {
+    for (double& value : changed.*field) {
+      value *= 1 + (random() % 2 == 0 ? 0.5 : -0.5) * cpu::testing::Epsilon(dtype);
+    }
+  }
+  return changed;
+}
+
+void ExpectNearAsRounded(const cpu::testing::Fields<RnnValues>& fields, const RnnValues& got,
+                         const RnnValues& want, const RnnValues& changed, Dtype dtype,
+                         double factor) {
+  for (const auto& field : fields) {
+    double scale = 1, change = 0;
+    const auto &a = want.*field.vec, &b = changed.*field.vec;
+    for (size_t k = 0; k < a.size(); ++k) {
+      scale = std::max(scale, std::abs(a[k]));
+      change = std::max(change, std::abs(a[k] - b[k]));
+    }
+    cpu::testing::ExpectNear({field}, got, want,
+                             cpu::testing::Epsilon(dtype) + factor * change / scale);
+  }
 }
 
 }  // namespace fake

@@ -57,6 +57,16 @@ class LayerRun {
   void* reserve_ = nullptr;
 };
 
+// The values with each weight and input changed by half an epsilon, up or down.
+RnnValues Perturbed(const RnnValues& values, Dtype dtype);
+
+// Products of 16-bit types have 16-bit operands, so h and the gradients of gates are rounded at
+// each step. A network amplifies these errors as it amplifies those of its weights: at most
+// `factor` times what half an epsilon there changes.
+void ExpectNearAsRounded(const cpu::testing::Fields<RnnValues>& fields, const RnnValues& got,
+                         const RnnValues& want, const RnnValues& changed, Dtype dtype,
+                         double factor);
+
 }  // namespace fake
 }  // namespace gpu
 }  // namespace rnn_ops

@@ -476,15 +476,24 @@ TEST(PersistentSteps, ThePtxOfEachKernelIsItsOwn) {
 }
 
 TEST(PersistentSteps, TheEnvironmentVariable) {
-  LayerAlgorithm algorithm;
-  ASSERT_TRUE(ParseLayerAlgorithm(nullptr, &algorithm).ok());
-  EXPECT_EQ(algorithm, LayerAlgorithm::kSteps);
-  ASSERT_TRUE(ParseLayerAlgorithm("persistent", &algorithm).ok());
-  EXPECT_EQ(algorithm, LayerAlgorithm::kPersistent);
-  const Status status = ParseLayerAlgorithm("fast", &algorithm);
+  const struct {
+    const char* text;
+    bool replaces_cudnn;
+    LayerAlgorithm steps;
+  } values[] = {{nullptr, false, LayerAlgorithm::kSteps},
+                {"cudnn", false, LayerAlgorithm::kSteps},
+                {"steps", true, LayerAlgorithm::kSteps},
+                {"persistent", true, LayerAlgorithm::kPersistent}};
+  GpuAlgorithm algorithm;
+  for (const auto& value : values) {
+    ASSERT_TRUE(ParseGpuAlgorithm(value.text, &algorithm).ok());
+    EXPECT_EQ(algorithm.replaces_cudnn, value.replaces_cudnn);
+    EXPECT_EQ(algorithm.steps, value.steps);
+  }
+  const Status status = ParseGpuAlgorithm("fast", &algorithm);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_EQ(status.message(),
-            "TF_RNN_OPS_GPU_ALGO must be one of steps, persistent, but it is 'fast'.");
+            "TF_RNN_OPS_GPU_ALGO must be one of cudnn, persistent, steps, but it is 'fast'.");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ from support.reference.spec import RnnSpec
 # steps, so they are coarse. float32 is what persistent kernels reach, whose tanh is up to 7.2e-6 off
 # (`stack activations`); a step carries the errors of those before it.
 BOUNDS = {torch.float64: 1e-11, torch.float32: 6e-5, torch.float16: 2e-2, torch.bfloat16: 1.5e-1}
-STANDARD_BOUND = 5e-6  # of STANDARD in float32
+EXACT_BOUNDS = {"standard": 5e-6, "steps": 1e-5, "persistent": 1e-5}  # of float32, by algorithm
 TYPES = {torch.float32: "float32", torch.float16: "float16"}
 TYPES.update({torch.bfloat16: "bfloat16", torch.float64: "float64"})
 # The errors of tanh and sigmoid in float32. cuDNN's persistent kernels compute them less accurately than
@@ -115,8 +115,8 @@ def compare(device_core, spec, lengths, dtype, *, steps=None, padding=None, **se
         arrays = (filled[0], *arrays[1:4], filled[1], *arrays[5:])
     actual = run(device_core, spec, arrays, lengths, dtype, **settings)
     errors = {n: difference(a, e) for n, a, e in zip(NAMES, actual, want)}
-    exact = dtype == torch.float32 and settings.get("algo") == "standard"
-    return verdict(errors, STANDARD_BOUND if exact else BOUNDS[dtype])
+    exact = EXACT_BOUNDS.get(settings.get("algo")) if dtype == torch.float32 else None
+    return verdict(errors, exact or BOUNDS[dtype])
 
 
 def inputs(spec, steps, batch, dtype):
@@ -143,7 +143,7 @@ LENGTHS = {"full": [6, 6, 6], "mixed": [2, 6, 4], "empty rows": [3, 0, 6]}
 ALGOS = {"full": ("heuristic", "standard"), "mixed": ("standard",), "empty rows": ("standard",)}
 
 
-def sweep(check):
+def sweep(check, algos=ALGOS):
     for mode, direction, layers, (name, lengths), time_major in itertools.product(
         core.MODES,
         ("unidirectional", "bidirectional"),
@@ -152,7 +152,7 @@ def sweep(check):
         (True, False),
     ):
         spec = RnnSpec(mode, layers, 5, 4, direction)
-        for algo in ALGOS[name]:
+        for algo in algos[name]:
             label = f"{mode} {direction} L={layers} {name} time_major={time_major} {algo}"
             yield label, check(spec, lengths, time_major=time_major, algo=algo)
 
@@ -215,11 +215,11 @@ def activations(device_core, algo):
     return verdict(errors, ACTIVATION_BOUND)
 
 
-def dropout(device_core):
+def dropout(device_core, **more):
     """The same seed gives the same masks; backward uses forward's, seen along one direction."""
     spec, lengths = RnnSpec("gru", 3, 8, 4), [6, 3, 5]
     arrays = core.random_inputs(spec, 6, 3, torch.float64)
-    settings = {"dropout": 0.5}
+    settings = {"dropout": 0.5, **more}
 
     def outputs(changed=arrays, seed=11):
         return run(device_core, spec, changed, lengths, torch.float64, seed=seed, **settings)

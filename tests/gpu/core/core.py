@@ -93,7 +93,7 @@ class Core:
             time_major: whether the first dimension of x is time.
             training: whether backward follows.
             settings: further fields; `algo` as the environment variable TF_RNN_OPS_CUDNN_ALGO,
-                which it replaces.
+                which it replaces, or "steps" or "persistent" for a call without cuDNN.
         """
         settings = {k: v.encode() if isinstance(v, str) else v for k, v in settings.items()}
         steps, batch = x.shape[:2] if time_major else (x.shape[1], x.shape[0])

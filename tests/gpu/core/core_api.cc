@@ -11,6 +11,8 @@
 #include "cc/gpu/rnn_executor.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/gpu/rnn_libraries.h"
+#include "cc/gpu/stack/stack_gpu.h"
+#include "tests/gpu/core/recorded_kernels.h"
 #include "tests/gpu/core/timed_calls.h"
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
@@ -23,7 +25,9 @@ struct CoreRnn {
   float dropout;
   void* stream;
   const int32_t* lengths;
-  const char* algo;  // as in TF_RNN_OPS_CUDNN_ALGO; null: read the environment
+  // As in TF_RNN_OPS_CUDNN_ALGO, or "steps" or "persistent": without cuDNN. Null: read the
+  // environment.
+  const char* algo;
 };
 
 namespace {
@@ -85,6 +89,12 @@ Status MakeProblem(const CoreRnn& core, gpu::RnnProblem* problem) {
   return c.Validate();
 }
 
+// Whether the call runs without cuDNN.
+bool RunsEngine(const CoreRnn& core, gpu::GpuAlgorithm* chosen) {
+  return core.algo != nullptr && gpu::ParseGpuAlgorithm(core.algo, chosen).ok() &&
+         chosen->replaces_cudnn;
+}
+
 }  // namespace
 
 CORE_API const char* core_message() { return message.c_str(); }
@@ -99,13 +109,25 @@ Status Forward(const CoreRnn& core, void* const tensors[7], gpu::DeviceAllocator
   gpu::RnnForwardArgs args;
   gpu::RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, &args.problem));
-  RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
   args.dropout_seed = core.seed;
   args.x = tensors[0], args.h0 = tensors[1], args.c0 = tensors[2], args.params = tensors[3];
   args.y = tensors[4], args.h_n = tensors[5], args.c_n = tensors[6];
   args.reserve = reserve;
   args.algorithm = algorithm;
-  return executor->Forward(args, {core.device, core.stream, scratch});
+  const gpu::RnnGpuCall call{core.device, core.stream, scratch};
+  gpu::GpuAlgorithm chosen;
+  if (!RunsEngine(core, &chosen)) {
+    RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
+    return executor->Forward(args, call);
+  }
+  if (gpu::HasNoSteps(args.problem)) {
+    const gpu::DeviceOps* ops = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
+    return gpu::ForwardWithoutSteps(*ops, args, call);
+  }
+  gpu::ProductLibraries libraries;
+  RNN_OPS_RETURN_IF_ERROR(gpu::OpenRecordedLibraries(&libraries));
+  return gpu::RunStackForward(libraries, chosen.steps, args, call);
 }
 
 struct Reserve {
@@ -121,7 +143,6 @@ Status Backward(const CoreRnn& core, void* const tensors[12], const Reserve& res
   gpu::RnnBackwardArgs args;
   gpu::RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, &args.problem));
-  RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
   args.x = tensors[0], args.h0 = tensors[1], args.c0 = tensors[2], args.params = tensors[3];
   args.y = tensors[4], args.dy = tensors[5], args.dh_n = tensors[6], args.dc_n = tensors[7];
   args.reserve = reserve.memory;
@@ -130,7 +151,20 @@ Status Backward(const CoreRnn& core, void* const tensors[12], const Reserve& res
   args.keeps_reserve = reserve.keeps;
   args.dx = tensors[8], args.dh0 = tensors[9], args.dc0 = tensors[10];
   args.dparams = tensors[11];
-  return executor->Backward(args, {core.device, core.stream, scratch});
+  const gpu::RnnGpuCall call{core.device, core.stream, scratch};
+  gpu::GpuAlgorithm chosen;
+  if (!RunsEngine(core, &chosen)) {
+    RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
+    return executor->Backward(args, call);
+  }
+  if (gpu::HasNoSteps(args.problem)) {
+    const gpu::DeviceOps* ops = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
+    return gpu::BackwardWithoutSteps(*ops, args, call);
+  }
+  gpu::ProductLibraries libraries;
+  RNN_OPS_RETURN_IF_ERROR(gpu::OpenRecordedLibraries(&libraries));
+  return gpu::RunStackBackward(libraries, chosen.steps, args, call);
 }
 
 // The memory of a timed call. If core.training is set, the call includes backward.

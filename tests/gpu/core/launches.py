@@ -25,11 +25,17 @@ def is_general(case):
 
 def expected(case, dtype):
     """The names of the kernels of both passes on a large GPU."""
-    i, cell = case.inputs, CELLS.get(case.rnn_mode)
+    i = case.inputs
     batch, units = i.h0.shape[0], i.recurrent_kernel.shape[0]
-    plain = i.projection is None and i.layer_norm is None and 0 < batch <= MOST_ROWS
+    if i.projection is not None or i.layer_norm is not None:
+        return set()
+    return kernels_of(case.rnn_mode, dtype, batch, units, is_general(case))
+
+
+def kernels_of(mode, dtype, batch, units, general=False):
+    """The names for a layer without projection and layer normalization."""
+    cell, plain = CELLS.get(mode), 0 < batch <= MOST_ROWS
     width = next((w for w in WIDTHS if w >= units), None)
-    general = is_general(case)
     if not (plain and cell and width and dtype in OPERANDS) or (general and cell == "Vanilla"):
         return set()
     tail = str(general).lower()
@@ -88,9 +94,15 @@ class Launches:
     def verdict(self, case, dtype, algorithms):
         """Whether the launched kernels are those that should run a problem, and the text that says which."""
         passes = [name for name, a in zip(("Forward", "Backward"), algorithms) if a == "persistent"]
-        want = {name for name in self.expected(case, dtype) if name.split("_")[0] in passes}
+        return self.judge(
+            {name for name in self.expected(case, dtype) if name.split("_")[0] in passes},
+            bool(passes),
+        )
+
+    def judge(self, want, persistent=True):
+        """As verdict(), of the names that should have been launched. `persistent`: in any pass."""
         old, found = self.old_gpu(), self.launched()
-        text = ", ".join(sorted(found)) or (passes and old) or "no persistent kernel"
+        text = ", ".join(sorted(found)) or (persistent and old) or "no persistent kernel"
         if found == (set() if old else want):
             return True, text
         reasons = [] if old else map(self.refusal, sorted(want - found))

@@ -40,6 +40,8 @@ WAYS = (
     ("heuristic", {"algo": "heuristic"}),
     ("heuristic, reserve copied", {"algo": "heuristic", "keeps_reserve": True}),
     ("persist_static", {"algo": "persist_static"}),
+    ("our steps", {"algo": "steps"}),
+    ("our persistent", {"algo": "persistent"}),
 )
 HEAD = ("cell", "T, B, I, H, L", "type", "pass", "torch", *(name for name, _ in WAYS))
 HEAD += ("torch / heuristic", "worst of the bound")

@@ -4,7 +4,7 @@
     python3 tests/gpu/core/run.py [--seconds 240] [--report docs/history/gpu-h100.md]
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
-first: `stack`, `block` and `layers` compare every configuration with float64, `matrix`, `block-times`,
+first: `stack`, `engine` (stacks without cuDNN), `block` and `layers` compare every configuration with float64, `matrix`, `block-times`,
 `layer-times` and `sweep` measure, `streams` may hang. `persistent` and `persistent-times` are for the
 persistent kernels of LayerRNN, and `sanitizer` runs small ones under compute-sanitizer. A check that hangs, crashes or loses the GPU costs only itself. The log
 and the report are complete up to the last check at every moment, so a run that is cut off is of
@@ -27,14 +27,14 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import verification_page  # noqa: E402
 
-SECTIONS = ("stack", "block", "layers", "matrix", "block-times", "layer-times")
+SECTIONS = ("stack", "engine", "block", "layers", "matrix", "block-times", "layer-times")
 SECTIONS += ("persistent", "persistent-times", "sweep", "sanitizer", "streams")
 _SHARE = re.compile(r"^(?:ok  |FAIL) (\S+ \S+) .*?([\d.e+-]+|inf) of the bound")
 _ROW = re.compile(r"\|(?: [^|]* \|)+")
 # The columns of matrix.HEAD and sweep.HEAD, which need PyTorch to be read; the tests compare them.
 MATRIX_HEAD = (
     "cell | T, B, I, H, L | type | pass | torch | standard | heuristic | heuristic, reserve copied | "
-    "persist_static | torch / heuristic | worst of the bound"
+    "persist_static | our steps | our persistent | torch / heuristic | worst of the bound"
 )
 SWEEP_HEAD = (
     "cell | type | H | L | D | B | standard, inference | small_h, inference | "

@@ -9,6 +9,7 @@ import torch
 from block_lstm_checks import BlockLstm, block_checks, block_times
 from checks import stack_checks, stream_checks
 from core import Core
+from engine_checks import engine_checks
 from layer_checks import Layer, layer_checks, layer_times
 from matrix import matrix_checks
 from persistent_checks import persistent_checks
@@ -43,6 +44,7 @@ def main():
     layer = Layer(arguments.library, device)
     makers = {
         "stack": lambda: stack_checks(core),
+        "engine": lambda: engine_checks(core),
         "block": lambda: block_checks(block),
         "matrix": lambda: matrix_checks(core),
         "block-times": lambda: block_times(block),

@@ -58,6 +58,15 @@ def test_stacks(rehearse, variables):
     assert passed > 500
 
 
+def test_stacks_without_cudnn(rehearse):
+    done = rehearse("--only", "engine")
+    passed, failed = counts(done)
+    assert (done.returncode, failed) == (0, 0), done.stdout[-3000:] + done.stderr[-3000:]
+    assert passed > 800
+    launched = [line for line in done.stdout.splitlines() if "Forward_Lstm_Float32_256" in line]
+    assert launched and all(" float32 persistent " in line for line in launched)
+
+
 def test_the_whole_run_fills_the_page(rehearse, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Title\n<!-- begin core -->\nold\n<!-- end core -->\nafter\n")

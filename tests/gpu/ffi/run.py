@@ -494,6 +494,8 @@ def main():
     checks.group("layers", layer_checks(checks, arguments.every))
     os.environ["TF_RNN_OPS_GPU_ALGO"] = "persistent"  # read at each call
     checks.group("layers in persistent kernels", layer_checks(checks, arguments.every))
+    checks.group("dropout without cuDNN", checks.dropout())
+    checks.group("stacks in persistent kernels", checks.sweep(arguments.every))
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(1 if checks.failed else 0)
 

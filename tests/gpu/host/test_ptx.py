@@ -58,7 +58,7 @@ def _kernels():
 
 def _layer_kernels():
     family, _ = _family("RNN_OPS_LAYER_FAMILY")
-    assert len(family) == 21
+    assert len(family) == 23
     return {name + suffix for name in family for suffix in ("f32", "f64")}
 
 

@@ -24,7 +24,7 @@ CPU_TESTS = [
 PIECES = "tests/cc/cpu/piece_checks.cc"
 # The kernels of these ops on a CPU. The GPU kernels run on the mock GPU of tests/gpu/mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
-GPU_FOLDERS = ("cc/gpu", "cc/gpu/layer")
+GPU_FOLDERS = ("cc/gpu", "cc/gpu/layer", "cc/gpu/stack")
 STOCK_FOLDER = "cc/tf/stock"
 PYTHON_TESTS = [
     *(
