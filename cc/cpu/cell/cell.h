@@ -107,7 +107,7 @@ struct WholeRow {
   int64_t units;
 };
 
-// What the forward pass has left of one step in one row.
+// The values that the forward pass has left of one step in one row.
 template <typename T>
 struct PastRow {
   int64_t row;      // the index of the packed row

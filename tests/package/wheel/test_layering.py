@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 TENSORFLOW = ("tensorflow/", "absl/", "tsl/", "xla/")
 EIGEN = ("Eigen/", "unsupported/Eigen/")
 
-# What the rooms of the passes may include.
+# The headers that the rooms of the passes may include.
 KERNEL_ROOMS = (
     "cc/cpu/simd/",
     "cc/cpu/product/",
