@@ -1,4 +1,5 @@
-// Opens NVIDIA's libraries and zlib at run time, under the names that other users of these libraries use.
+// Opens NVIDIA's libraries and zlib at run time, under the names that other users of these
+// libraries use.
 #ifndef TF_RNN_OPS_CC_GPU_DSO_H_
 #define TF_RNN_OPS_CC_GPU_DSO_H_
 
