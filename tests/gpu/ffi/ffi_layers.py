@@ -1,7 +1,7 @@
 """The handlers of LayerRNN: cases of support/layer_cases.py. Used by run.py.
 
 Also what they are given where XLA knows a batch or a time dimension at run time only: sizes with padding, and
-lengths that leave the padding out (Note [Padding in XLA] in cc/tf/xla/xla_kernels.cc).
+lengths that leave the padding out (Note [Padding in XLA] in cc/tf/xla/padding.h).
 """
 
 import dataclasses
