@@ -1,6 +1,6 @@
 """LSTM, GRU, SimpleRNN and RNN: keras.layers.* with the loop over time in one op."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 
@@ -44,9 +44,12 @@ class OneOp:
 
     supports_jit = jit_property()
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        quantization.adopt(self)
+    # Editors and type checkers see the arguments of Keras's constructors.
+    if not TYPE_CHECKING:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            quantization.adopt(self)
 
     def quantized_call(self, *args, **kwargs):
         """Runs the layer, whose cells have int8 weights; see keras.layers.Layer."""
