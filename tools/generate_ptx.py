@@ -197,10 +197,13 @@ def write():
 
 
 def outdated():
-    """The files that differ from what the sources give.
+    """The files that are missing or differ from what the sources give.
 
     Two versions of zlib may compress one text differently, so the texts are compared.
     """
+    paths = [path for path in (*map(target, MODULES), ARCHIVE) if not path.exists()]
+    if paths:
+        return paths
     paths = [path for path in map(target, MODULES) if path.read_text() != compile_ptx(path.stem)]
     wanted = [with_relative_registers(compile_persistent(row)) for row in persistent_kernels()]
     if texts_of(ARCHIVE.read_bytes()) != wanted:
@@ -215,7 +218,7 @@ def main():
         write()
         return
     for path in outdated():
-        sys.exit(f"{path.relative_to(ROOT)} is out of date: run tools/generate_ptx.py")
+        sys.exit(f"{path.relative_to(ROOT)} is missing or out of date: run tools/generate_ptx.py")
 
 
 if __name__ == "__main__":

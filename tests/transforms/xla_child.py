@@ -104,7 +104,7 @@ def stock():
     import numpy as np
     import tensorflow as tf
 
-    sys.path.insert(0, os.path.join(os.path.dirname(__file__), os.pardir, "stock"))
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), os.pardir, "ops", "stock"))
     import stock_calls
 
     import tf_rnn_ops

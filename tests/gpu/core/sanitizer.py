@@ -7,6 +7,7 @@ import functools
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -45,6 +46,7 @@ def run_tool(library, pretend, tool):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,  # the suite is a child of PROGRAM
     )
     output = None
     for waited in range(0, SECONDS, 10):
@@ -54,7 +56,7 @@ def run_tool(library, pretend, tool):
         except subprocess.TimeoutExpired:
             print(f"{PROGRAM} {tool}: {waited + 10} s", flush=True)
     if output is None:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return False, f"stopped after {SECONDS} s"
     checks = [line for line in output.splitlines() if line.startswith(("ok  ", "FAIL"))]
