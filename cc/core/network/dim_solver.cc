@@ -95,7 +95,7 @@ std::string DimSolver::ToString(const Terms& terms) {
 }
 
 Status DimSolver::Merge(const TensorSpec& input, const PartialShape& shape) {
-  if (!shape.known_rank || input.given == Given::kIgnored) return Status();
+  if (!shape.known_rank || input.given == Given::kUnchecked) return Status();
   // WHY: for modes without a cell state, callers of TensorFlow's op pass any tensor here, often a
   // scalar.
   if (input.given == Given::kStateC && !FactsOf(attrs_.mode).has_c) return Status();

@@ -11,7 +11,7 @@ constexpr Dim LD = Dim::kLayersDirs, DS = Dim::kDirsS, GH = Dim::kGatesH;
 constexpr Dim kAny = Dim::kAny;
 constexpr Given kAlways = Given::kAlways, kStateC = Given::kStateC, kTraining = Given::kTraining,
                 kOptional = Given::kOptional, kOptionalLstm = Given::kOptionalLstm,
-                kIgnored = Given::kIgnored;
+                kUnchecked = Given::kUnchecked;
 
 // Concatenates the tensors of all parts.
 template <size_t... n>
@@ -60,7 +60,7 @@ constexpr TensorSpec kHostReserved[] = {{Arg::host_reserved, {}, kAlways, Elemen
 // TensorFlow's V2 passes the number of cuDNN's algorithm and its math mode to the gradient op.
 constexpr TensorSpec kHostReservedV2[] = {
     {Arg::host_reserved, {Dim::kTwo}, kTraining, Element::kInt8}};
-constexpr TensorSpec kHostReservedInput[] = {{Arg::host_reserved, {}, kIgnored, Element::kInt8}};
+constexpr TensorSpec kHostReservedInput[] = {{Arg::host_reserved, {}, kUnchecked, Element::kInt8}};
 
 constexpr auto kV1Inputs = Join(kCudnnStates, kParams);
 constexpr auto kV3Inputs = Join(kCudnnStates, kParams, kCudnnLengths);

@@ -43,7 +43,7 @@ enum class Given : uint8_t {
   kTraining,
   kOptional,      // [0] if absent
   kOptionalLstm,  // [0] if absent; must be absent in modes other than LSTM
-  kIgnored,       // an input of any shape
+  kUnchecked,     // an input of any shape: host_reserved, which only GPU kernels read
 };
 
 enum class Element : uint8_t { kT, kInt8, kUint8, kInt32, kInt64, kFloat32 };

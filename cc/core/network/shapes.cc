@@ -150,7 +150,7 @@ bool IsUsed(const TensorSpec& input, const RnnAttrs& attrs, const PartialShape& 
     case Given::kOptional:
     case Given::kOptionalLstm:
       return !IsAbsent(shape);
-    case Given::kIgnored:
+    case Given::kUnchecked:
       return false;
     case Given::kAlways:
     case Given::kTraining:

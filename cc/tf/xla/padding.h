@@ -134,7 +134,7 @@ class Padding {
   // Whether the mode does not read the input, whatever its shape.
   bool IsIgnored(int k) const {
     const Given given = op_.inputs[k].given;
-    return given == Given::kIgnored || (given == Given::kStateC && !has_c_);
+    return given == Given::kUnchecked || (given == Given::kStateC && !has_c_);
   }
 
   // Finds the letter of the dynamic dimension d of input k. WHY the dimension of `sequence` must be
