@@ -20,9 +20,12 @@ CellKernels KernelsOf(const LayerProblem& p) {
       return {Kernel::gru_step_f32, Kernel::gru_back_f32};
     case RnnMode::kGruResetBefore:
       return {Kernel::reset_before_step_f32, Kernel::reset_before_back_f32};
-    default:
-      return {Kernel::vanilla_step_f32, Kernel::vanilla_back_f32};
+    case RnnMode::kRelu:
+    case RnnMode::kTanh:
+    case RnnMode::kVanilla:
+      break;
   }
+  return {Kernel::vanilla_step_f32, Kernel::vanilla_back_f32};
 }
 
 int64_t SavedOf(const LayerProblem& p) {
@@ -33,9 +36,12 @@ int64_t SavedOf(const LayerProblem& p) {
       return 4;
     case RnnMode::kGruResetBefore:
       return 3;
-    default:
-      return 1;
+    case RnnMode::kRelu:
+    case RnnMode::kTanh:
+    case RnnMode::kVanilla:
+      break;
   }
+  return 1;
 }
 
 Activation StateActivation(const LayerProblem& p) {
