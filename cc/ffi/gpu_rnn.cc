@@ -68,7 +68,8 @@ class ReserveResult : public gpu::DeviceAllocator {
     if (wanted_ == 0 || wanted_ <= buffer_->bytes) return Status();
     return InvalidArgument("reserve_space must have at least ", wanted_,
                            " bytes on this device, but it has ", buffer_->bytes,
-                           ". The program was compiled for another GPU. Compile it for this GPU.");
+                           ". The program was compiled for another GPU or another "
+                           "TF_RNN_OPS_GPU_ALGO. Compile it again.");
   }
 
  private:

@@ -38,8 +38,8 @@ constexpr int8_t kReserveOfProgram = 64;
 // without LSTM.
 struct RnnForwardArgs {
   RnnProblem problem;
-  // In training with dropout > 0: the seed of the masks of this call or, with a generator, of all
-  // calls that use the generator, in their order.
+  // In training with dropout > 0: the seed of the masks of this call. cuDNN with a generator takes
+  // that of the generator's first call for all its calls, in their order.
   uint64_t dropout_seed = 0;
   DropoutGenerator* generator = nullptr;
   // Required with a generator. It allocates once for each device and stream. The memory must live

@@ -33,7 +33,7 @@ Status RunLayer(Status (*run)(const ProductLibraries&, const Args&, DeviceAlloca
 
 Status ParseGpuAlgorithm(const char* text, GpuAlgorithm* algorithm) {
   *algorithm = {};
-  if (text == nullptr || std::strcmp(text, "cudnn") == 0) return Status();
+  if (text == nullptr || *text == '\0' || std::strcmp(text, "cudnn") == 0) return Status();
   const bool persistent = std::strcmp(text, "persistent") == 0;
   if (!persistent && std::strcmp(text, "steps") != 0) {
     return InvalidArgument(

@@ -33,7 +33,7 @@ bool IsPlainStep(const LayerProblem& p) {
 void Log(const PersistentKernel& kernel, const std::string& reason) {
   static std::mutex mutex;
   static std::set<std::string> logged;
-  const std::string line = StrCat("tf_rnn_ops: LayerRNN runs a kernel for each step instead of ",
+  const std::string line = StrCat("tf_rnn_ops: a kernel for each step runs instead of ",
                                   kernel.name, ": ", reason, "\n");
   std::lock_guard<std::mutex> lock(mutex);
   if (logged.insert(line).second) std::fputs(line.c_str(), stderr);

@@ -236,7 +236,7 @@ TEST(PersistentSteps, NoKernelRunsTheseProblems) {
 
 // The lines of both passes.
 std::string Lines(const std::string& forward, const std::string& backward = "") {
-  const std::string start = "tf_rnn_ops: LayerRNN runs a kernel for each step instead of ";
+  const std::string start = "tf_rnn_ops: a kernel for each step runs instead of ";
   return start + "Forward_Lstm_Float32_256_16_false: " + forward + "\n" + start +
          "Backward_Lstm_Float32_256_64_false: " + (backward.empty() ? forward : backward) + "\n";
 }
@@ -481,6 +481,7 @@ TEST(PersistentSteps, TheEnvironmentVariable) {
     bool replaces_cudnn;
     LayerAlgorithm steps;
   } values[] = {{nullptr, false, LayerAlgorithm::kSteps},
+                {"", false, LayerAlgorithm::kSteps},
                 {"cudnn", false, LayerAlgorithm::kSteps},
                 {"steps", true, LayerAlgorithm::kSteps},
                 {"persistent", true, LayerAlgorithm::kPersistent}};
