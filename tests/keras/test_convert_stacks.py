@@ -289,12 +289,12 @@ def test_training_goes_on(x, rng):
     """With an optimizer that begins again, which convert says. For stacks with the biases of Keras's layers."""
     layers = [CudnnGRU(UNITS, return_sequences=True), CudnnLSTM(UNITS, use_bias=False)]
     model = keras.Sequential([keras.Input((None, INPUTS)), *layers, keras.layers.Dense(1)])
-    optimizer = keras.optimizers.AdamW(0.05)
+    optimizer = keras.optimizers.AdamW(0.05, name="adam_w")
     optimizer.exclude_from_weight_decay(var_list=[model.layers[0].params])
     model.compile(optimizer, "mse", run_eagerly=True)
     y = rng.normal(size=(BATCH, 1)).astype("float32")
     model.fit(x, y, epochs=3, verbose=0)
-    with pytest.warns(UserWarning, match="the copy of the optimizer 'adam_w' begins again"):
+    with pytest.warns(UserWarning, match="the optimizer 'adam_w' has trained a stack"):
         copy = in_keras(model)
     assert int(copy.optimizer.iterations) == 0
     decays = [copy.optimizer._use_weight_decay(layer.weights[0]) for layer in copy.layers]

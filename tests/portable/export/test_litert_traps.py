@@ -251,16 +251,6 @@ def test_an_unknown_signature(tmp_path, litert):
     assert not (tmp_path / "m.tflite").exists()
 
 
-def test_kerass_export_says_what_to_use(tmp_path):
-    model = keras.Sequential([keras.Input(batch_shape=(1, 6, SIZE)), rnn.LSTM(UNITS)])
-    path = str(tmp_path / "m.tflite")
-    with pytest.raises(
-        ValueError, match=r"Use tf_rnn_ops.keras.export\(model, .*m.tflite', 'litert'\)"
-    ):
-        model.export(path, format="litert", verbose=False)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("ours", [False, True])
 def test_variables_of_tf_saved_model_save(ours, tmp_path, litert):
     """LiteRT's converter keeps them as variables, which have no values in the file."""

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import keras
 
-from tf_rnn_ops.keras._convert import copying
+from tf_rnn_ops.keras._convert import copying, slots
 from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS, reason_against
 from tf_rnn_ops.keras.layers import paths, quantization
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
@@ -45,10 +45,10 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     ... if the model already has such a name. The initial and final states and the lengths of a call keep
     their shapes. If `model` is a stack, the result is a model.
 
-    It assumes that the model is called without the argument `mask`, so that all masks come from its layers,
+    to='keras' assumes that the model is called without the argument `mask`, so that all masks come from its layers,
     such as Masking and Embedding. A copy that is called with a mask may have other outputs in masked steps.
     A stack raises an error for sequence_lengths below 0 or above the number of steps. The copy clips such
-    lengths to this range. An optimizer that trained a stack begins again in the copy, with a warning.
+    lengths to this range. The copy of an optimizer that trained a stack begins again, with a warning.
 
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a user's class that
@@ -91,11 +91,33 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
             f"run{'' if several else 's'} Keras's implementation: tf_rnn_ops.keras.explain(copy) tells why.",
             stacklevel=2,
         )
+    if to == "keras" or quantize:
+        for name in _restarted(model):
+            warnings.warn(
+                f"convert: the optimizer {name!r} has trained a stack, whose weights are other variables in the "
+                "copy. Its copy begins again, with the learning rate of the first step.",
+                stacklevel=2,
+            )
     return copy
 
 
+def _restarted(model):
+    """The names of the optimizers that trained a stack which layers of Keras replace."""
+    stacks = [one for one in _replaced(model) if not reason_against(one)]
+    trained = [variable for stack in stacks for variable in stack.trainable_variables]
+    optimizers = (getattr(one, "optimizer", None) for one in flatten_layers(model))
+    built = [one for one in optimizers if one is not None and one.built]
+    return [one.name for one in built if slots.has_trained(one, trained)]
+
+
+def _replaced(model):
+    """The stacks that layers of Keras may replace."""
+    replaceable = copying.stacks_that_are_replaceable(model)
+    return [layer for layer in flatten_layers(model) if id(layer) in replaceable]
+
+
 def convert_silently(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) -> _Model:
-    """As convert(), without the warning. For callers that report the path of each layer."""
+    """As convert(), without the warnings. For callers that report the path of each layer."""
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.layers.Layer):
         raise TypeError(
@@ -133,9 +155,7 @@ def _check_not_quantized(model, to):
 
 def _with_layers_for_stacks(model):
     """The model, or a copy with layers of Keras for the stacks that have counterparts there."""
-    replaceable = copying.stacks_that_are_replaceable(model)
-    stacks = (layer for layer in flatten_layers(model) if id(layer) in replaceable)
-    if all(map(reason_against, stacks)):
+    if all(map(reason_against, _replaced(model))):
         return model
     return copying.copy_of(model, {}, stacks=True)
 

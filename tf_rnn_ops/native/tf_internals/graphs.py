@@ -5,7 +5,7 @@ from tf_rnn_ops.native.tf_internals.lookup import need, want
 _FUNCTIONS = "tensorflow.python.framework.function_def_to_graph:function_def_to_graph_def"
 _SAVED_MODEL = "tensorflow.python.saved_model.loader_impl:parse_saved_model"
 _OPS = "tensorflow.python.framework.ops:"
-_META_GRAPHS = "a tf_rnn_ops.contrib saveable cannot go into a MetaGraph"
+_META_GRAPHS = "a table or an iterator beside a tf_rnn_ops.contrib layer cannot go into a MetaGraph"
 
 
 def graph_of_function(function_def):
@@ -35,7 +35,7 @@ def tags_of_graphs(folder):
 def without_scope(name, scope):
     """A name in a graph without the scope that is exported.
 
-    Needs strip_name_scope() of framework.ops. Without it the export of a saveable raises RuntimeError.
+    Needs strip_name_scope() of framework.ops. Without it the export of a table of SAVEABLE_OBJECTS raises RuntimeError.
     """
     return need(f"{_OPS}strip_name_scope", _META_GRAPHS)(name, scope)
 
@@ -43,7 +43,7 @@ def without_scope(name, scope):
 def with_scope(name, scope):
     """A name in a graph with the scope into which it is imported.
 
-    Needs prepend_name_scope() of framework.ops. Without it the import of a saveable raises RuntimeError.
+    Needs prepend_name_scope() of framework.ops. Without it the import of a table of SAVEABLE_OBJECTS raises RuntimeError.
     """
     return need(f"{_OPS}prepend_name_scope", _META_GRAPHS)(name, scope)
 

@@ -26,8 +26,8 @@ def stack_of(thing, kinds):
 
     Raises:
         ValueError: There is no such layer, other layers are between them, a layer does not read the
-            previous layer, a layer has an initial state or a mask that is not an input of the caller, or a
-            layer does not compute the function of its class.
+            previous layer, a layer is called with initial states or a mask, or a layer does not
+            compute the function of its class.
     """
     items = list(thing) if isinstance(thing, (list, tuple)) else [thing]
     found, between = [], []

@@ -1,1 +1,1 @@
-"""Chains of recurrent layers of Keras, stacks, and what replaces one by the other."""
+"""Replaces stacks by layers of Keras."""
