@@ -189,3 +189,9 @@ def test_the_citation_has_the_version():
         r'^VERSION = "(.*)"', (ROOT / "tf_rnn_ops/native/versions.py").read_text(), re.M
     )
     assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_page_of_examples_names_every_example():
+    examples = ROOT / "examples"
+    folders = {f"{page.parent.name}/README.md" for page in examples.glob("*/README.md")}
+    assert {*pages.links(examples / "README.md")} == folders
