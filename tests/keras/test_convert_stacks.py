@@ -198,7 +198,7 @@ def test_masks_that_reach_a_nested_model_at_run_time(x, rng):
     for arguments, masked in (({"go_backwards": True}, False), ({}, True)):
         model = nested(masked, **arguments)
         assert_same(in_keras(model)(x), model(x))
-    text = "'s' cannot become .* the model 'inner' around it gets only at run time"
+    text = "'s' cannot become .* from outside of the model 'inner'. Put the layer into"
     with pytest.raises(ValueError, match=text):
         convert(nested(True, go_backwards=True), to="keras")
     inputs, state = keras.Input((TIME, INPUTS)), keras.Input((1, UNITS))

@@ -1,7 +1,5 @@
 """The guides and the README run from top to bottom, and print what they say that they print."""
 
-import importlib.util
-
 import outputs
 import pages
 import pytest
@@ -38,8 +36,13 @@ def test_the_blocks_run_and_print_what_the_page_shows(name, tmp_path):
 def test_the_readme(tmp_path):
     made = subproc.run(["-c", GPU_MODEL], tmp_path)
     assert made.returncode == 0, made.stderr
-    has_torch = importlib.util.find_spec("torch") is not None
-    outputs.check(pages.README, tmp_path, skip=None if has_torch else "import torch")
+    outputs.check(pages.README, tmp_path)
+
+
+def test_the_code_of_the_readme_fits_a_narrow_page():
+    codes, _ = outputs.found(pages.README)
+    lines = [line for language, code in codes if language == "python" for line in code.splitlines()]
+    assert [line for line in lines if len(line) > 80] == []
 
 
 def test_the_first_block_of_the_readme_prints_a_speed():

@@ -5,7 +5,6 @@ import inspect
 import re
 
 import h5py
-import keras
 import numpy as np
 import pages
 import pytest
@@ -162,16 +161,17 @@ def test_the_api_page_names_what_exists():
 
 
 @pytest.mark.parametrize(
-    "module", ["tf_rnn_ops", "tf_rnn_ops.keras", "tf_rnn_ops.params", "tf_rnn_ops.portable"]
+    "module",
+    [
+        "tf_rnn_ops",
+        *(f"tf_rnn_ops.{m}" for m in ("export", "keras", "params", "plain", "portable")),
+    ],
 )
-def test_the_api_page_lacks_no_function_and_no_layer(module):
+def test_the_api_page_lacks_no_function_and_no_class(module):
     public = importlib.import_module(module)
     names = {name: getattr(public, name) for name in public.__all__}
     wanted = {
-        name
-        for name, thing in names.items()
-        if inspect.isfunction(thing)
-        or (inspect.isclass(thing) and issubclass(thing, keras.layers.Layer))
+        name for name, thing in names.items() if inspect.isfunction(thing) or inspect.isclass(thing)
     }
     assert wanted and wanted - {*_api()[module]} == set()
 
@@ -189,3 +189,9 @@ def test_the_citation_has_the_version():
         r'^VERSION = "(.*)"', (ROOT / "tf_rnn_ops/native/versions.py").read_text(), re.M
     )
     assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_page_of_examples_names_every_example():
+    examples = ROOT / "examples"
+    folders = {f"{page.parent.name}/README.md" for page in examples.glob("*/README.md")}
+    assert {*pages.links(examples / "README.md")} == folders

@@ -60,6 +60,12 @@ def test_messages_of_tensorflow_and_keras(tmp_path):
         assert message in PAGE.read_text()
 
 
+def test_the_message_of_a_mask_with_holes():
+    layer = (pages.ROOT / "tf_rnn_ops/keras/layers/stack_layer.py").read_text()
+    message = "The mask must be True first and then False in each sequence. Valid steps:"
+    assert message in layer and message in PAGE.read_text()
+
+
 def test_our_own_messages():
     """Each quotation about importing is in a source, except the values that are inserted there."""
     section = re.search(r"\n## Installing and importing\n(.*?)\n## ", PAGE.read_text(), re.DOTALL)

@@ -106,5 +106,6 @@ def _check(content, nodes):
     found = flatbuffer.count_ops(content)[fused.NAME]
     if found < wanted:
         raise ValueError(
-            f"LiteRT's converter of TensorFlow {tf.__version__} made {found} fused LSTMs of {wanted} layers."
+            f"LiteRT's converter of TensorFlow {tf.__version__} made {found} fused LSTMs for {wanted} "
+            "layers. Another version of TensorFlow may make them all; the format 'onnx' does not use this converter."
         )

@@ -34,8 +34,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     The copy has the same structure, names, weights, states, seeds and predictions. A compiled model is
     compiled again with the same optimizer (with its state), loss and metrics, and so are compiled models
     inside of it. The copy is made in the scope of the model's distribution strategy. The given model does
-    not change, but no other thread may train it in the meantime. Layers of other classes, including
-    subclasses of Keras's layers, do not change, nor does an RNN with cells that are not Keras's. A warning
+    not change, but no other thread may train it in the meantime. Other layers stay as they are, also
+    subclasses of Keras's layers and an RNN with cells that are not Keras's; `explain` lists them. A warning
     names the recurrent layers of the copy that run Keras's implementation for such a reason or because of an
     argument. It leaves out layers whose arguments ask for it, unroll=True and use_cudnn=False. See explain.
 

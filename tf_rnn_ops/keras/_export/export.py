@@ -92,7 +92,8 @@ class Exported(Shown):
             parts += [
                 f"Largest difference: {self.difference:.1e}, allowed: {self.tolerance:.1e}, in the output "
                 f"{self.output!r}, whose largest number is {self.largest:.1e}.",
-                f"Median time of a call: {self.file_ms:.3f} ms. The model takes {self.model_ms:.3f} ms.",
+                f"Median time of a call: the file {self.file_ms:.3f} ms, the given model {self.model_ms:.3f} ms "
+                "(its own layers in a tf.function).",
             ]
         return parts + ([self.note] if self.note else [])
 

@@ -109,7 +109,8 @@ class Steps:
         counts = counts - {1} or counts
         if len(counts) > 1:
             raise ValueError(
-                f"verify_inputs must have one number of steps, but they have the steps of {counts} calls."
+                "All sequences in verify_inputs must have the same number of steps, but they have steps for "
+                f"{' and for '.join(map(str, sorted(counts)))} calls."
             )
         return counts.pop()
 

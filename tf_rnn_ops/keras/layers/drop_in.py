@@ -97,7 +97,7 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
     Every mask is accepted: padding left or right, holes, sequences without a valid step.
 
     Keras's implementation runs, with the same result, for activations other than tanh, sigmoid,
-    hard_sigmoid, relu and linear, for unroll=True and for use_cudnn=False. If TensorFlow sees a GPU, it
+    hard_sigmoid, hard_sigmoid_keras2, relu and linear, for unroll=True and for use_cudnn=False. If TensorFlow sees a GPU, it
     also runs under XLA, with activations other than Keras's defaults, and in training with
     recurrent_dropout or with implementation=1 and dropout, which cuDNN does not have; the environment
     variable TF_RNN_OPS_GPU_LAYERS=1 changes that. `explain` tells whether the op or Keras's

@@ -45,7 +45,7 @@ def float32(name, value):
     size = abs(rounded(given))
     if given != 0 and (size < _FLOAT32.tiny or size > _FLOAT32.max):
         raise ValueError(
-            f"{name} must be a number of float32, from 1.2e-38 to 3.4e+38 in size if it is not 0, but "
+            f"{name} must be 0, or between 1.2e-38 and 3.4e+38 in absolute value (float32), but "
             f"it is {value!r}."
         )
     return given

@@ -292,7 +292,7 @@ class CudnnStack(StackOptions):
             return tf.where(padded_right, lengths, -1)
         check = tf.debugging.Assert(
             tf.reduce_all(padded_right),
-            ["The mask must be True first and then False in each row; lengths:", lengths],
+            ["The mask must be True first and then False in each sequence. Valid steps:", lengths],
         )
         with tf.control_dependencies([check] if check is not None else []):
             return tf.identity(lengths)

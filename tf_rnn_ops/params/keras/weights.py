@@ -143,7 +143,7 @@ def _cell(where, arrays, width, units, gates):
             raise ValueError(
                 f"bias of {where} must have shape {(2, 3 * units)}, but its shape is "
                 f"{np.shape(rest[0])}: this is a GRU with reset_after=False, whose formula CudnnRNNV3 "
-                "does not have. LayerRNN has it, and takes these weights as they are."
+                "does not have. Use tf_rnn_ops.keras.GRU(reset_after=False), which accepts these weights."
             )
         bias = as_array(f"bias of {where}", rest[0], rank=2)
         check_shape(f"bias of {where}", bias, (2, 3 * units))

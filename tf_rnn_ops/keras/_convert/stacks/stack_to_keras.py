@@ -139,9 +139,9 @@ class KerasStack:
         """Raises ValueError for a mask at run time, which functions of keras.ops between layers would drop."""
         if self._maskable_model is not None and (has_initial_state or not self.is_chain):
             raise ValueError(
-                f"The layer {self.stack.name!r} cannot become layers of Keras, since they need its mask, "
-                f"which the model {self._maskable_model!r} around it gets only at run time, from the model "
-                "that calls it: put the layer into the model that makes the mask."
+                f"The layer {self.stack.name!r} cannot become layers of Keras, because its mask comes "
+                f"from outside of the model {self._maskable_model!r}. Put the layer into the model that makes "
+                "the mask."
             )
 
     def _op(self, function, *args, **kwargs):
