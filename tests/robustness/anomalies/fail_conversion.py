@@ -19,7 +19,8 @@ import tensorflow as tf
 from portable import graphs  # of the tests
 from support import cases, subproc, tf_ops
 from support.reference.spec import RnnSpec
-from tf_rnn_ops import compare, contrib
+from tf_rnn_ops import contrib
+from tf_rnn_ops._commands import compare as compare_command
 from tf_rnn_ops._commands import portable as portable_command
 
 KINDS = {"open": 1, "read": 2, "write": 4}
@@ -123,7 +124,11 @@ def _subjects(folder):
         "graph": [graph / "source.pb", targets["graph"], *check],
         "keras": [folder / "keras/model.keras", "--repeats", "1", "--batch", "2"],
     }
-    mains = {"model": portable_command.main, "graph": portable_command.main, "keras": compare.main}
+    mains = {
+        "model": portable_command.main,
+        "graph": portable_command.main,
+        "keras": compare_command.main,
+    }
     found = {name: _Command(mains[name], arguments[name], targets.get(name)) for name in mains}
     found["checkpoint"] = _Checkpoint(folder / "checkpoint")
     return found
