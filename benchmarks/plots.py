@@ -17,6 +17,8 @@ _REPLACED = (
 _OTHERS = "the fastest other library"
 _COLORS = {"inference": "#1b6ca8", "training": "#c2522b"}
 _CELLS = {"lstm": "LSTM", "gru": "GRU", "tanh": "SimpleRNN"}
+# Told apart by their forms, too.
+_MARKERS = {"lstm": ("o", "#0072b2"), "gru": ("s", "#d55e00"), "tanh": ("^", "#009e73")}
 
 
 def ratios(row):
@@ -117,71 +119,67 @@ def _draw_speedups(chart, title, path):
     _save(figure, path)
 
 
+def draw_layers(results, path):
+    """Draws the speed-up of each layer over Keras: a panel for each mode, a line for each shape."""
+    panels = {}
+    for row in results["rows"]:
+        shapes = panels.setdefault(row["mode"], {}).setdefault(row["problem"]["cell"], {})
+        shapes[words(row["problem"])] = ratios(row)["Keras"]
+    figure, axes = _pyplot().subplots(len(panels), 1, figsize=(5.4, 5.2), layout="constrained")
+    for axis, (mode, layers) in zip(axes, panels.items(), strict=True):
+        for cell, shapes in layers.items():
+            marker, color = _MARKERS[cell]
+            axis.plot(shapes.values(), list(shapes), marker, color=color, label=_CELLS[cell])
+        axis.invert_yaxis()
+        axis.set_xscale("log", base=2)
+        largest = max(ratio for shapes in layers.values() for ratio in shapes.values())
+        ticks = [1, 1.5, 2, 3] if largest < 4 else [1, 2, 4, 8, 16]
+        axis.set_xticks(ticks, ["Keras", *(f"{tick} x" for tick in ticks[1:])])
+        axis.minorticks_off()
+        axis.set_xlim(0.93, 1.15 * max(largest, ticks[-1]))
+        axis.axvline(1, color="black", linewidth=1)
+        axis.grid(alpha=0.3)
+        axis.set_title(f"{mode}, times as fast as Keras", loc="left", fontsize=11)
+        axis.spines[["top", "right", "left"]].set_visible(False)
+        axis.tick_params(axis="y", length=0)
+    axes[0].legend(loc="lower right", fontsize=9, framealpha=1)
+    figure.suptitle(_machine(results), x=0.01, ha="left", fontsize=11)
+    _save(figure, path)
+
+
 def draw_short_calls(results, path):
     """Draws a heat map for each number of units: ONNX Runtime's time divided by the time of our SavedModel."""
+    import matplotlib.colors
+
     grids = {}
     for row in results["rows"]:
         problem, times = row["problem"], report.medians(row)
         if problem["cell"] == "lstm":
             ratio = times["ONNX Runtime"] / times["tf_rnn_ops SavedModel"]
             grids.setdefault(problem["H"], {})[problem["T"], problem["B"]] = ratio
-    figure, axes = _pyplot().subplots(1, len(grids), figsize=(9, 2.9), sharey=True)
+    figure, axes = _pyplot().subplots(len(grids), 1, figsize=(5.4, 6), layout="constrained")
+    # White where both are equally fast, so that the border can be seen.
+    norm = matplotlib.colors.TwoSlopeNorm(1, 0.4, 1.6)
     for axis, (units, grid) in zip(axes, grids.items(), strict=True):
         steps, batches = (sorted({key[k] for key in grid}) for k in (0, 1))
         table = [[grid[t, b] for b in batches] for t in steps]
-        axis.imshow(table, cmap="RdYlBu", vmin=0.5, vmax=1.5, aspect="auto")
+        axis.imshow(table, cmap="RdBu", norm=norm, aspect="auto")
         for i, line in enumerate(table):
             for k, ratio in enumerate(line):
-                axis.text(k, i, f"{ratio:.2f}", ha="center", va="center", fontsize=9)
-        axis.set_xticks(range(len(batches)), [f"batch {b}" for b in batches], fontsize=8)
+                color = "white" if abs(ratio - 1) > 0.4 else "black"
+                axis.text(k, i, f"{ratio:.2f}", ha="center", va="center", color=color)
+        axis.set_xticks(range(len(batches)), [f"batch {b}" for b in batches])
         axis.set_yticks(range(len(steps)), [f"{t} steps" if t > 1 else "1 step" for t in steps])
-        axis.set_title(f"{units} units", fontsize=10)
+        axis.set_title(f"{units} units", fontsize=11, loc="left")
         axis.tick_params(length=0)
-    cpu, threads = results["machine"]["cpu"], results["rows"][0]["threads"]
     figure.suptitle(
-        f"LSTM in a SavedModel, times as fast as ONNX Runtime: {cpu}, {threads} threads",
-        x=0.06,
-        y=1.06,
-        ha="left",
-        fontsize=11,
+        f"Blue: faster than ONNX Runtime. {_machine(results)}", x=0.01, ha="left", fontsize=11
     )
     _save(figure, path)
 
 
-def draw_threads(results, path):
-    """Draws lines of the speed-up over one thread, for each mode and shape."""
-    lines = {}
-    for row in results["rows"]:
-        (seconds,) = report.medians(row).values()
-        shape = lines.setdefault(row["mode"], {}).setdefault(words(row["problem"]), {})
-        shape[row["threads"]] = seconds
-    figure, axes = _pyplot().subplots(1, len(lines), figsize=(11, 3.8), sharey=True)
-    for axis, (mode, shapes) in zip(axes, lines.items(), strict=True):
-        ends = []
-        for name, times in shapes.items():
-            threads = sorted(times)
-            speedups = [times[1] / times[n] for n in threads]
-            (line,) = axis.plot(threads, speedups, marker="o", markersize=3)
-            ends.append((speedups[-1], threads[-1], name, line.get_color()))
-        _label_ends(axis, sorted(ends))
-        axis.set_xscale("log", base=2)
-        axis.set_xticks(threads, threads)
-        axis.set_title(mode, loc="left", fontsize=10)
-        axis.set_xlabel("threads")
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("times as fast as one thread")
-    title = f"LSTM, kernels without TensorFlow: {results['machine']['cpu']}"
-    figure.suptitle(title, x=0.07, ha="left", fontsize=11)
-    figure.subplots_adjust(wspace=0.75)
-    _save(figure, path)
-
-
-def _label_ends(axis, ends, apart=0.75):
-    """Writes the names of lines at their right ends, at least `apart` from each other."""
-    at = 0.0
-    for speedup, threads, name, color in ends:
-        at = max(speedup, at + apart)
-        axis.text(1.15 * threads, at, name, color=color, fontsize=8, va="center")
+def _machine(results):
+    return f"{results['machine']['cpu']}, {results['rows'][0]['threads']} threads, float32"
 
 
 def main():
@@ -190,14 +188,8 @@ def main():
     def read(name):
         return json.loads((IMAGES / name).read_text())
 
-    keras = read("speedup_keras.json")
-    chart = {}
-    for row in keras["rows"]:
-        chart.setdefault(words(row["problem"]), []).append((row["mode"], ratios(row)["Keras"]))
-    title = f"LSTM layer, speed-up over Keras: {keras['machine']['cpu']}, 2 threads, float32"
-    _draw_speedups(chart, title, IMAGES / "speedup_keras.svg")
+    draw_layers(read("speedup_keras.json"), IMAGES / "speedup_keras.svg")
     draw_short_calls(read("short_calls.json"), IMAGES / "short_calls.svg")
-    draw_threads(read("threads.json"), IMAGES / "threads.svg")
 
 
 if __name__ == "__main__":
