@@ -8,7 +8,7 @@ reserve space with the result of the op.
 import ctypes
 import pathlib
 
-_VERSION = 17  # the kKernelTableVersion with these structures
+_VERSION = 18  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -26,6 +26,7 @@ class _Problem(ctypes.Structure):
         ("dtype", ctypes.c_int32),
         ("dropout_key", ctypes.c_uint32 * 2),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
+        ("sum_of_lengths", ctypes.c_int64),
         *((n, ctypes.c_int32) for n in ("weight_layout", "bias_rows")),
         *((n, ctypes.c_bool) for n in ("has_peepholes", "has_layer_norm", "input_masked")),
         *((n, ctypes.c_bool) for n in ("recurrent_masked", "zoneout_drawn", "weights_packed")),
@@ -159,6 +160,7 @@ def sizes(package, isa, problem, training, threads):
             max_time=p.T,
             batch=p.B,
             lengths=lengths,
+            sum_of_lengths=p.T * p.B,
             bf16_products=p.dtype == "bfloat16",
         )
         args.give(args.inputs, inputs)

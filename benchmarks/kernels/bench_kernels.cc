@@ -281,9 +281,9 @@ class Calls {
         peak_(peak),
         lengths_(shape.problem.batch, static_cast<int32_t>(shape.problem.max_time)) {
     args_.problem = shape.problem;
-    args_.problem.lengths = lengths_.data();
     const RnnProblem& p = args_.problem;
     const int64_t rows = p.max_time * p.batch;
+    args_.problem.lengths = {lengths_.data(), rows};
     const int64_t states = p.num_pseudo_layers() * p.batch * p.num_units;
     const int64_t outputs = rows * p.num_dirs() * p.num_units;
     Input(Arg::input, rows * p.input_size, 1);

@@ -71,11 +71,17 @@ enum WeightLayout : int32_t {
   kKerasWeights = 1,   // kernel, recurrent_kernel and so on of one layer; L = D = 1
 };
 
+// The lengths of the sequences of a call. One scan checks and adds them.
+struct SequenceLengths {
+  const int32_t* steps = nullptr;  // [B], each in [0, T]; null: all T
+  int64_t sum = 0;                 // R
+};
+
 // A validated problem and the properties of one call.
 struct RnnProblem : RnnConfig {
   Dtype dtype = kFloat32;
   uint32_t dropout_key[2] = {};
-  const int32_t* lengths = nullptr;  // [B], each in [0, T]
+  SequenceLengths lengths;
   WeightLayout weight_layout = kOpaqueWeights;
   // Only with kKerasWeights.
   int32_t bias_rows = 0;        // 0: none, 1, or 2 (GRU: an input and a recurrent bias)

@@ -78,6 +78,7 @@ RNN_OPS_FIELDS(RnnAttrs, F(mode), F(activation), F(recurrent_activation), F(inpu
                F(layer_norm_epsilon), F(dropout), F(seed), F(seed2), F(num_proj), F(is_training),
                F(time_major));
 RNN_OPS_FIELDS(RnnConfig, F(num_layers), F(num_units), F(input_size), F(max_time), F(batch));
+RNN_OPS_FIELDS(SequenceLengths, F(steps), F(sum));
 RNN_OPS_FIELDS(RnnProblem, F(dtype), F(dropout_key), F(lengths), F(weight_layout), F(bias_rows),
                F(has_peepholes), F(has_layer_norm), F(input_masked), F(recurrent_masked),
                F(zoneout_drawn), F(weights_packed), F(bf16_products), F(int8_weights));
@@ -119,11 +120,11 @@ constexpr void AddValues(Hash& hash, Enumerators... enumerators) {
 
 constexpr uint64_t Compute() {
   Hash hash;
-  AddFields<RnnAttrsLayout, RnnConfigLayout, RnnProblemLayout, BlockLstmConfigLayout,
-            BlockLstmProblemLayout, LinearRecurrenceProblemLayout, ThreadBudgetLayout,
-            ParallelForLayout, MemorySizesLayout, MemoryBlocksLayout, MemorySourceLayout,
-            RnnArgsLayout, RnnNetworkLayout, CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
-            CallLayout<LinearRecurrenceProblem>>(hash);
+  AddFields<RnnAttrsLayout, RnnConfigLayout, SequenceLengthsLayout, RnnProblemLayout,
+            BlockLstmConfigLayout, BlockLstmProblemLayout, LinearRecurrenceProblemLayout,
+            ThreadBudgetLayout, ParallelForLayout, MemorySizesLayout, MemoryBlocksLayout,
+            MemorySourceLayout, RnnArgsLayout, RnnNetworkLayout, CallLayout<RnnProblem>,
+            CallLayout<BlockLstmProblem>, CallLayout<LinearRecurrenceProblem>>(hash);
   for (const CellFacts& facts : kCellFacts) {
     AddValues(hash, facts.mode, facts.gates, facts.bias_rows, facts.has_c);
   }

@@ -27,8 +27,9 @@ struct Problem {
         call.HostValues(call.op().Input(Arg::sequence_lengths), "sequence_lengths", &given));
     if (!given.empty()) RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(given[0]));
     lengths.resize(static_cast<size_t>(config.batch));
+    int64_t sum = 0;
     RNN_OPS_RETURN_IF_ERROR(
-        TakeSequenceLengths(given.data(), config.batch, config.max_time, lengths.data()));
+        CopySequenceLengths(given.data(), config.batch, config.max_time, lengths.data(), &sum));
     gpu.dtype = call.dtype();
     gpu.lengths = lengths.data();
     return call.Attr("allow_tf32", &gpu.allow_tf32);

@@ -40,6 +40,7 @@ inline RnnProblem StackOf(const BlockLstmProblem& p) {
   stack.input_size = p.input_size;
   stack.max_time = p.seq_len;
   stack.batch = p.batch;
+  stack.lengths.sum = p.seq_len * p.batch;
   return stack;
 }
 

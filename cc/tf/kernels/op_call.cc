@@ -134,8 +134,8 @@ absl::Status RnnCall::Prepare() {
   // A copy, so that the kernel reads the checked values.
   lengths.resize(config().batch);
   const auto* given = static_cast<const int32_t*>(tensors.in(Arg::sequence_lengths));
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      ToTf(TakeSequenceLengths(given, config().batch, config().max_time, lengths.data())));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CopySequenceLengths(given, config().batch, config().max_time,
+                                                      lengths.data(), &sum_of_lengths)));
   return AllocateOutputs();
 }
 

@@ -84,6 +84,7 @@ struct RnnCall : OpCall {
   absl::Status Prepare();
 
   absl::InlinedVector<int32_t, 16> lengths;  // [B]: a checked copy; all T if no lengths are given
+  int64_t sum_of_lengths = 0;
 
   const RnnConfig& config() const { return plan().config; }
   // True if T or B is 0: the states pass through and all gradients of weights are zero.

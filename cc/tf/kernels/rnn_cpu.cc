@@ -21,7 +21,7 @@ namespace {
 
 cpu::RnnProblem ProblemOf(const RnnCall& call) {
   cpu::RnnProblem problem = cpu::MakeRnnProblem(call.config(), call.dtype, call.tensors);
-  problem.lengths = call.lengths.data();
+  problem.lengths = {call.lengths.data(), call.sum_of_lengths};
   return problem;
 }
 

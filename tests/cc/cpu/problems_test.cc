@@ -114,7 +114,7 @@ bool CheckRnn(const ProblemLine& line) {
   const RnnValues inputs = RandomInputs(c, line.seed);
   RnnValues want = inputs;
   RnnProblem with_lengths = p;
-  with_lengths.lengths = c.lengths.data();
+  with_lengths.lengths = reference::LengthsOf(c.lengths);
   reference::RunStack(with_lengths, &want);
   bool all_decided = true;
 

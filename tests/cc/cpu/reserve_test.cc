@@ -20,7 +20,7 @@ RnnProblem Problem(const std::vector<int32_t>& lengths) {
   p.input_size = 5;
   p.max_time = 4;
   p.batch = static_cast<int64_t>(lengths.size());
-  p.lengths = lengths.data();
+  p.lengths.steps = lengths.data();
   return p;
 }
 
@@ -96,7 +96,7 @@ TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
   add([](RnnProblem& q) { q.num_proj = 3; });
   add([](RnnProblem& q) { q.max_time = 5; });
   add([](RnnProblem& q) { q.batch = 2; });
-  add([&](RnnProblem& q) { q.lengths = others.data(); });
+  add([&](RnnProblem& q) { q.lengths.steps = others.data(); });
 }
 
 TEST(Fingerprint, DoesNotDependOnTheDropoutKey) {

@@ -22,7 +22,7 @@ constexpr ThreadBudget kThreads = {2, 1, 0};
 RnnArgs ArgsOf(const RnnCase& c) {
   RnnArgs args = {};
   args.problem = c.problem;
-  args.problem.lengths = c.lengths.data();
+  args.problem.lengths = reference::LengthsOf(c.lengths);
   args.parallel.threads = kThreads;
   return args;
 }

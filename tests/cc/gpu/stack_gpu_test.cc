@@ -181,7 +181,7 @@ bool StackGpu::Check(const RnnCase& c, uint64_t seed) {
   }
   const R inputs = cpu::testing::RandomInputs(c, seed);
   cpu::RnnProblem p = c.problem;
-  p.lengths = c.lengths.data();
+  p.lengths = cpu::reference::LengthsOf(c.lengths);
   R want = inputs, changed = fake::Perturbed(inputs, p.dtype);
   cpu::reference::RunStack(p, &want);
   const R got = Run(c, inputs);

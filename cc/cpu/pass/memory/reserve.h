@@ -84,7 +84,7 @@ inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
     add(p.zoneout_drawn);
   }
   if (p.has_layer_norm) add(bits(p.layer_norm_epsilon));
-  for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths[b]));
+  for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths.steps[b]));
   return hash;
 }
 

@@ -58,7 +58,7 @@ Status Forward(const std::function<Status()>& fails, float* h) {
   tensors.SetOutput(Arg::output, &y, ElementType::kFloat32, 1);
   tensors.SetOutput(Arg::output_h, h, ElementType::kFloat32, 1);
   RnnProblem problem = MakeRnnProblem(config, kFloat32);
-  problem.lengths = &length;
+  problem.lengths = {&length, length};
   TestHost host(fails);
   return RunRnnForward(problem, tensors, &host);
 }

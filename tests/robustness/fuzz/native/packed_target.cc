@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "cc/core/network/param_layout.h"
@@ -54,7 +55,8 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
   for (int64_t b = 0; b < s.B; ++b) {
     network->lengths.push_back(bytes.ConsumeIntegralInRange<int32_t>(0, static_cast<int32_t>(s.T)));
   }
-  p.lengths = network->lengths.data();
+  p.lengths = {network->lengths.data(),
+               std::accumulate(network->lengths.begin(), network->lengths.end(), int64_t{0})};
   return true;
 }
 
