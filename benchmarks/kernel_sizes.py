@@ -35,7 +35,9 @@ class _Problem(ctypes.Structure):
 
 
 class _Sizes(ctypes.Structure):
-    _fields_ = [("scratch_bytes", ctypes.c_int64), ("reserve_bytes", ctypes.c_int64)]
+    _fields_ = [
+        (name, ctypes.c_int64) for name in ("scratch_bytes", "reserve_bytes", "longest_reserve_bytes")
+    ]
 
 
 # The values of wake_ns and meet_ns in cc/cpu/heuristics.h.
@@ -90,7 +92,8 @@ class _Table(ctypes.Structure):
         ("layout", ctypes.c_uint64),
         ("isa", ctypes.c_char_p),
         ("vector_bytes", ctypes.c_int32),
-        ("network", ctypes.c_void_p),
+        ("packed_format", ctypes.c_void_p),
+        ("longest_reserve", ctypes.c_void_p),
         ("forward", _Kernel),
         ("backward", _Kernel),
     ]

@@ -30,10 +30,16 @@ struct ParallelFor {
               void* arg);
 };
 
+// The size of reserve_space; 0 in inference and for ops without reserve_space.
+struct ReserveSizes {
+  int64_t bytes;
+  int64_t longest_bytes;  // if every sequence has T steps
+};
+
 // The memory of a call besides its tensors. -1: more than 2^62 bytes.
 struct MemorySizes {
   int64_t scratch_bytes;  // for this call only
-  int64_t reserve_bytes;  // of reserve_space; 0 in inference and for ops without reserve_space
+  ReserveSizes reserve;
 };
 
 // 64-byte aligned. Null if the size is 0.
@@ -110,7 +116,7 @@ struct RnnProblem : RnnConfig {
 // rnn_pack packs the weights of inference without a call. It reads only the weights and ignores T,
 // B, the lengths and is_training of its problem.
 struct RnnArgs : CallArgs<RnnProblem> {
-  // 64-byte aligned, RnnNetwork::packed_bytes. rnn_pack writes the panels. With weights_packed a
+  // 64-byte aligned, PackedFormat::bytes. rnn_pack writes the panels. With weights_packed a
   // forward pass reads the panels instead of params or of the matrices and bias of a layer. With
   // has_layer_norm the forward pass also reads the bias.
   void* panels;
@@ -123,11 +129,10 @@ enum PackedElement : int32_t {
   kPackedInt8Quads = 2,      // an element is four int8 values
 };
 
-// Properties of a network that do not depend on a call.
-struct RnnNetwork {
-  int64_t longest_reserve_bytes;  // in training, if every sequence has T steps; -1: see MemorySizes
-  int64_t packed_bytes;           // -1: see MemorySizes
-  int32_t packed_element;         // PackedElement
+// The panels of a network. They do not depend on a call.
+struct PackedFormat {
+  int64_t bytes;  // -1: see MemorySizes
+  PackedElement element;
 };
 
 // BlockLSTMV2. Steps t >= seq_len are not computed, and their outputs are zero.

@@ -89,11 +89,12 @@ RNN_OPS_FIELDS(LinearRecurrenceProblem, F(dtype), F(num_states), F(transposed), 
                F(num_gates), F(num_units), F(max_time), F(batch));
 RNN_OPS_FIELDS(ThreadBudget, F(count), F(wake_ns), F(meet_ns));
 RNN_OPS_FIELDS(ParallelFor, F(context), F(threads), F(run));
-RNN_OPS_FIELDS(MemorySizes, F(scratch_bytes), F(reserve_bytes));
+RNN_OPS_FIELDS(ReserveSizes, F(bytes), F(longest_bytes));
+RNN_OPS_FIELDS(MemorySizes, F(scratch_bytes), F(reserve));
 RNN_OPS_FIELDS(MemoryBlocks, F(scratch), F(reserve));
 RNN_OPS_FIELDS(MemorySource, F(context), F(take));
 RNN_OPS_FIELDS(RnnArgs, F(panels));
-RNN_OPS_FIELDS(RnnNetwork, F(longest_reserve_bytes), F(packed_bytes), F(packed_element));
+RNN_OPS_FIELDS(PackedFormat, F(bytes), F(element));
 
 template <typename Problem>
 struct CallLayout {
@@ -122,9 +123,10 @@ constexpr uint64_t Compute() {
   Hash hash;
   AddFields<RnnAttrsLayout, RnnConfigLayout, SequenceLengthsLayout, RnnProblemLayout,
             BlockLstmConfigLayout, BlockLstmProblemLayout, LinearRecurrenceProblemLayout,
-            ThreadBudgetLayout, ParallelForLayout, MemorySizesLayout, MemoryBlocksLayout,
-            MemorySourceLayout, RnnArgsLayout, RnnNetworkLayout, CallLayout<RnnProblem>,
-            CallLayout<BlockLstmProblem>, CallLayout<LinearRecurrenceProblem>>(hash);
+            ThreadBudgetLayout, ParallelForLayout, ReserveSizesLayout, MemorySizesLayout,
+            MemoryBlocksLayout, MemorySourceLayout, RnnArgsLayout, PackedFormatLayout,
+            CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
+            CallLayout<LinearRecurrenceProblem>>(hash);
   for (const CellFacts& facts : kCellFacts) {
     AddValues(hash, facts.mode, facts.gates, facts.bias_rows, facts.has_c);
   }

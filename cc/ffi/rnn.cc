@@ -45,9 +45,6 @@ Status RnnForward(const OpSpec& op, Call* call) {
   problem.lengths = lengths;
   problem.dropout_key[0] = key.k0;
   problem.dropout_key[1] = key.k1;
-  if (problem.is_training) {
-    RNN_OPS_RETURN_IF_ERROR(call->CheckReserveResult(cpu::LongestReserveBytes(problem)));
-  }
   call->SetZeros();
   RNN_OPS_RETURN_IF_ERROR(cpu::RunRnnForward(problem, call->tensors(), call));
   call->FinishReserve();

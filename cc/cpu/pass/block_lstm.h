@@ -88,7 +88,7 @@ class BlockLstmPass {
     plan_.Take(stack_, arena);
     peepholes_ = arena.Take<T>(3 * plan_.layer.sizes.padded);
   }
-  int64_t reserve_bytes() const { return 0; }
+  ReserveSizes reserve_sizes() const { return {}; }
   bool ReadsAsIs(Arg) const { return false; }
   bool WritesAsIs(Arg) const { return false; }
 

@@ -39,7 +39,7 @@ CallTensors Widen(const CallTensors& tensors, const Pass& pass, Widened<Narrow>&
 // Returns false if the call must end.
 template <typename Args, typename Pass>
 bool TakeMemory(const Args& args, const Pass& pass, const Arena& measured, MemoryBlocks* blocks) {
-  const MemorySizes sizes = {measured.bytes(), pass.reserve_bytes()};
+  const MemorySizes sizes = {measured.bytes(), pass.reserve_sizes()};
   return args.memory.take(args.memory.context, sizes, blocks);
 }
 
@@ -97,18 +97,14 @@ inline int32_t LinearRecurrence(const LinearRecurrenceArgs* args) {
                                          : RunPass<LinearPass<float>>(*args);
 }
 
-template <typename T>
-RnnNetwork NetworkOf(const RnnProblem& p) {
-  const Sizes<T> s = MakeSizes<T>(p);
-  const int64_t rows = Area(p.max_time, p.batch);
-  return {MakeReserve<T>(nullptr, rows, s, p.num_layers).bytes(), AllPackedBytes(p, s),
-          s.operands == OperandType::kPairs   ? kPackedBFloat16Pairs
-          : s.operands == OperandType::kQuads ? kPackedInt8Quads
-                                              : kPackedArithmetic};
+inline PackedFormat FormatOfPacked(const RnnProblem* p) {
+  return p->dtype == kFloat64 ? PackedFormatOf(*p, MakeSizes<double>(*p))
+                              : PackedFormatOf(*p, MakeSizes<float>(*p));
 }
 
-inline RnnNetwork Network(const RnnProblem* p) {
-  return p->dtype == kFloat64 ? NetworkOf<double>(*p) : NetworkOf<float>(*p);
+inline int64_t LongestReserve(const RnnProblem* p) {
+  return p->dtype == kFloat64 ? LongestReserveBytes(*p, MakeSizes<double>(*p))
+                              : LongestReserveBytes(*p, MakeSizes<float>(*p));
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -300,7 +300,7 @@ MemorySource GuardedMemory::Get() {
             GuardedBuffer* reserve = memory.reserve_;
             if (reserve == nullptr) {
               memory.new_reserve_ =
-                  std::make_unique<GuardedBuffer>(sizes.reserve_bytes, memory.fill_);
+                  std::make_unique<GuardedBuffer>(sizes.reserve.bytes, memory.fill_);
               reserve = memory.new_reserve_.get();
             }
             blocks->reserve = reserve->data();
@@ -469,7 +469,7 @@ int32_t RnnRun::ForwardPacked() {
   // The shape of the input and its lengths must have no effect.
   a.problem.max_time = a.problem.batch = -1;
   a.problem.lengths = {nullptr, -1};
-  GuardedBuffer packed(table_.rnn_network(&a.problem).packed_bytes, options_.fill);
+  GuardedBuffer packed(table_.rnn_packed_format(&a.problem).bytes, options_.fill);
   GuardedMemory memory(options_.fill);
   TeamOfThreads team(options_.num_threads);
   a.parallel = team.Get();

@@ -41,7 +41,9 @@ class BackwardPass {
 
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
-  int64_t reserve_bytes() const { return ReserveOn(nullptr).bytes(); }
+  ReserveSizes reserve_sizes() const {
+    return {ReserveOn(nullptr).bytes(), LongestReserveBytes(p_, plan_.layer.sizes)};
+  }
   // Whether an input of a 16-bit type is read in its own type, or not at all.
   bool ReadsAsIs(Arg arg) const {
     // Pairs are packed from bfloat16.

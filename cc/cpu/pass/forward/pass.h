@@ -54,7 +54,10 @@ class ForwardPass {
 
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
-  int64_t reserve_bytes() const { return p_.is_training ? ReserveOn(nullptr).bytes() : 0; }
+  ReserveSizes reserve_sizes() const {
+    if (!p_.is_training) return {};
+    return {ReserveOn(nullptr).bytes(), LongestReserveBytes(p_, plan_.layer.sizes)};
+  }
   // Whether an input of a 16-bit type is read in its own type, or not at all.
   bool ReadsAsIs(Arg arg) const {
     if (arg == Arg::input) return IsRowOfPairs(plan_.layer.sizes, p_.input_size);

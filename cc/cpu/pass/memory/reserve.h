@@ -132,6 +132,12 @@ Reserve<T> MakeReserve(void* base, int64_t rows, const Sizes<T>& sizes, int64_t 
   return r;
 }
 
+// The bytes of the reserve space if every sequence has T steps.
+template <typename T>
+int64_t LongestReserveBytes(const RnnProblem& p, const Sizes<T>& sizes) {
+  return MakeReserve<T>(nullptr, Area(p.max_time, p.batch), sizes, p.num_layers).bytes();
+}
+
 template <typename T>
 typename Reserve<T>::PseudoLayer Reserve<T>::At(int64_t pseudo_layer) const {
   Arena walk = arena;

@@ -34,7 +34,7 @@ class TestHost : public Host {
     *data = reinterpret_cast<void*>((address + 63) / 64 * 64);
     return Status();
   }
-  Status NewReserve(int64_t, void**) override { return Internal("not in inference"); }
+  Status NewReserve(const ReserveSizes&, void**) override { return Internal("not in inference"); }
   PartialShape ShapeOf(Arg) const override { return {}; }
   Status Aligned(Arg, const void**) override { return Internal("not in inference"); }
 
