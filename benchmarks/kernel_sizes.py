@@ -49,7 +49,7 @@ _ARGS = (
     "output_c output_backprop output_h_backprop output_c_backprop"
 ).split()
 _STOPPED = 2
-_Take = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p)
+_Allocate = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p)
 
 
 class _Tensor(ctypes.Structure):
@@ -69,7 +69,7 @@ class _Args(ctypes.Structure):
         ("run", ctypes.c_void_p),
         # MemorySource
         ("memory_context", ctypes.c_void_p),
-        ("take", _Take),
+        ("allocate", _Allocate),
         # CallTensors
         ("inputs", _Tensor * _NUM_ARGS),
         ("outputs", _Tensor * _NUM_ARGS),
@@ -103,11 +103,11 @@ def _asked(kernel, args):
     """The memory that a kernel asks for; it then stops."""
     found = {}
 
-    def take(_context, asked, _blocks):
+    def allocate(_context, asked, _blocks):
         found.update(scratch=asked[0].scratch_bytes, reserve=asked[0].reserve_bytes)
         return False
 
-    args.take = _Take(take)
+    args.allocate = _Allocate(allocate)
     code = kernel(ctypes.byref(args))
     if code != _STOPPED:
         raise RuntimeError(f"the kernel returned {code}")

@@ -52,7 +52,7 @@ struct MemoryBlocks {
 // If the callback returns false, the kernel returns kStopped.
 struct MemorySource {
   void* context;
-  bool (*take)(void* context, const MemorySizes& sizes, MemoryBlocks* blocks);
+  bool (*allocate)(void* context, const MemorySizes& sizes, MemoryBlocks* blocks);
 };
 
 // The return values of a kernel.

@@ -92,7 +92,7 @@ RNN_OPS_FIELDS(ParallelFor, F(context), F(threads), F(run));
 RNN_OPS_FIELDS(ReserveSizes, F(bytes), F(longest_bytes));
 RNN_OPS_FIELDS(MemorySizes, F(scratch_bytes), F(reserve));
 RNN_OPS_FIELDS(MemoryBlocks, F(scratch), F(reserve));
-RNN_OPS_FIELDS(MemorySource, F(context), F(take));
+RNN_OPS_FIELDS(MemorySource, F(context), F(allocate));
 RNN_OPS_FIELDS(RnnArgs, F(panels));
 RNN_OPS_FIELDS(PackedFormat, F(bytes), F(element));
 

@@ -53,7 +53,7 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
     Status status;
     bool no_memory;
 
-    Status Take(const MemorySizes& sizes, MemoryBlocks* blocks) {
+    Status Allocate(const MemorySizes& sizes, MemoryBlocks* blocks) {
       if (sizes.scratch_bytes < 0) {
         return InvalidArgument("The problem needs more scratch memory than 2^62 bytes.");
       }
@@ -64,10 +64,10 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
 
     // No exception may pass through the frames of a kernel. WHY two blocks: the sentence of an
     // error needs memory too.
-    void TakeOrCatch(const MemorySizes& sizes, MemoryBlocks* blocks) {
+    void AllocateOrCatch(const MemorySizes& sizes, MemoryBlocks* blocks) {
       try {
         try {
-          status = Take(sizes, blocks);
+          status = Allocate(sizes, blocks);
         } catch (const std::bad_alloc&) {
           throw;
         } catch (const std::exception& error) {
@@ -83,7 +83,7 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
   args->parallel = host->parallel();
   args->memory = {&call, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
                     Call& call = *static_cast<Call*>(context);
-                    call.TakeOrCatch(sizes, blocks);
+                    call.AllocateOrCatch(sizes, blocks);
                     return !call.no_memory && call.status.ok();
                   }};
   const int32_t code = kernel(args);
@@ -108,7 +108,7 @@ Status CheckReserveSpace(const ReserveSizes& sizes, Dtype dtype, const PartialSh
 // Sets the panels of a call with packed weights. If `packed` is empty or was packed for other
 // kernels, the call reads the unpacked weights. Returns InvalidArgument if `packed` belongs to
 // another network.
-Status TakePanels(Host* host, RnnArgs* args) {
+Status SetPanels(Host* host, RnnArgs* args) {
   const int64_t bytes = host->ShapeOf(Arg::packed).dims[0];
   if (bytes == 0) return Status();
   const RnnProblem& p = args->problem;
@@ -169,7 +169,7 @@ Status RunRnnForward(const RnnProblem& problem, const CallTensors& tensors, Host
     return host->NewReserve(sizes, data);
   };
   RnnArgs args = ArgsOf<RnnArgs>(problem, tensors);
-  if (tensors.in(Arg::packed) != nullptr) RNN_OPS_RETURN_IF_ERROR(TakePanels(host, &args));
+  if (tensors.in(Arg::packed) != nullptr) RNN_OPS_RETURN_IF_ERROR(SetPanels(host, &args));
   if (!IsEmpty(problem)) return RunKernel(Kernels().rnn_forward, &args, host, reserve);
   CopyState(tensors, problem.dtype, Arg::input_h, Arg::output_h);
   CopyState(tensors, problem.dtype, Arg::input_c, Arg::output_c);

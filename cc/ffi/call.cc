@@ -55,7 +55,7 @@ Status Call::Scratch(int64_t bytes, void** data) {
   std::vector<void*>& blocks = cached ? cached_ : allocated_;
   blocks.reserve(blocks.size() + 1);  // may throw, before a block could be lost
   if (cached) {
-    *data = ProcessBlockCache().Take(bytes);
+    *data = ProcessBlockCache().Acquire(bytes);
   } else {
     *data = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   }

@@ -18,8 +18,8 @@ struct Problem {
   std::vector<int32_t> lengths;
   gpu::RnnProblem gpu;
 
-  // Call it after call.Take().
-  Status Take(const GpuCall& call) {
+  // Call it after call.Bind().
+  Status Read(const GpuCall& call) {
     RnnConfig& config = gpu;
     config = call.config();
     std::vector<int32_t> given;
@@ -81,9 +81,9 @@ class ReserveResult : public gpu::DeviceAllocator {
 }  // namespace
 
 Status GpuRnnForward(const OpSpec& op, GpuCall* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   Problem problem;
-  RNN_OPS_RETURN_IF_ERROR(problem.Take(*call));
+  RNN_OPS_RETURN_IF_ERROR(problem.Read(*call));
   gpu::RnnForwardArgs args;
   args.problem = problem.gpu;
   RNN_OPS_RETURN_IF_ERROR(DrawSeed(*call, &args.dropout_seed));
@@ -103,9 +103,9 @@ Status GpuRnnForward(const OpSpec& op, GpuCall* call) {
 }
 
 Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   Problem problem;
-  RNN_OPS_RETURN_IF_ERROR(problem.Take(*call));
+  RNN_OPS_RETURN_IF_ERROR(problem.Read(*call));
   gpu::RnnBackwardArgs args;
   args.problem = problem.gpu;
   gpu::SetBackward(call->tensors(), &args);

@@ -23,7 +23,7 @@ Status CopyLengths(const Call& call, std::vector<int32_t>* memory, cpu::Sequence
   return CopySequenceLengths(given, config.batch, config.max_time, memory->data(), &lengths->sum);
 }
 
-Status TakeKey(const Call& call, DropoutKey* key) {
+Status DrawKey(const Call& call, DropoutKey* key) {
   const void* given = call.tensors().in(Arg::seed);
   const bool zones_out = call.attrs().has_zoneout() && given != nullptr;
   if (!HasDropout(call.attrs()) && !zones_out) return Status();
@@ -35,12 +35,12 @@ Status TakeKey(const Call& call, DropoutKey* key) {
 }  // namespace
 
 Status RnnForward(const OpSpec& op, Call* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   std::vector<int32_t> memory;
   cpu::SequenceLengths lengths;
   RNN_OPS_RETURN_IF_ERROR(CopyLengths(*call, &memory, &lengths));
   DropoutKey key;
-  RNN_OPS_RETURN_IF_ERROR(TakeKey(*call, &key));
+  RNN_OPS_RETURN_IF_ERROR(DrawKey(*call, &key));
   cpu::RnnProblem problem = cpu::MakeRnnProblem(call->config(), call->dtype(), call->tensors());
   problem.lengths = lengths;
   problem.dropout_key[0] = key.k0;
@@ -52,7 +52,7 @@ Status RnnForward(const OpSpec& op, Call* call) {
 }
 
 Status RnnBackprop(const OpSpec& op, Call* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   std::vector<int32_t> memory;
   cpu::SequenceLengths lengths;
   RNN_OPS_RETURN_IF_ERROR(CopyLengths(*call, &memory, &lengths));

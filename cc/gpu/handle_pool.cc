@@ -13,7 +13,7 @@ HandlePool::Lease::~Lease() {
   pool_->returned_.notify_all();
 }
 
-std::unique_ptr<CudnnHandle> HandlePool::TakeSurplus(int device) {
+std::unique_ptr<CudnnHandle> HandlePool::RemoveSurplus(int device) {
   int count = 0;
   auto oldest = places_.end();
   for (auto at = places_.begin(); at != places_.end(); ++at) {
@@ -37,7 +37,7 @@ Status HandlePool::Acquire(int device, void* stream, Lease* lease) {
     Place& place = places_[{device, stream}];
     ++place.users;
     place.last_use = ++uses_;
-    surplus = TakeSurplus(device);
+    surplus = RemoveSurplus(device);
     returned_.wait(lock, [&place] { return !place.taken; });
     place.taken = true;
     lease->pool_ = this;

@@ -56,7 +56,7 @@ class HandlePool {
  private:
   // Removes a handle if `device` has too many. The caller holds the lock, and destroys the handle
   // after releasing the lock, because cuDNN then waits for the device.
-  std::unique_ptr<CudnnHandle> TakeSurplus(int device);
+  std::unique_ptr<CudnnHandle> RemoveSurplus(int device);
 
   const CudnnApi& api_;
   std::mutex mutex_;

@@ -53,10 +53,10 @@ void* MapAligned(int64_t bytes) {
 
 BlockCache::~BlockCache() { Unmap(&kept_); }
 
-void* BlockCache::Take(int64_t bytes) {
+void* BlockCache::Acquire(int64_t bytes) {
   if (bytes <= 0 || bytes >= kSizeLimit) return nullptr;
   bytes = RoundUp(bytes, kGranule);
-  Blocks::node_type block = TakeKept(bytes);
+  Blocks::node_type block = AcquireKept(bytes);
   if (block.empty()) block = MapNew(bytes);
   if (block.empty()) return nullptr;
   void* const data = block.key();
@@ -102,7 +102,7 @@ int64_t BlockCache::in_use_bytes() const {
 
 // The smallest kept block that fits. Among blocks of equal size the block returned last, because
 // its pages are most likely still present. Empty if no block fits.
-BlockCache::Blocks::node_type BlockCache::TakeKept(int64_t bytes) {
+BlockCache::Blocks::node_type BlockCache::AcquireKept(int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto best = kept_.end();
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {

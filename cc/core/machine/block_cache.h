@@ -22,10 +22,10 @@ class BlockCache {
 
   // Returns at least `bytes` bytes with undefined contents, aligned to a page, or to 2 MiB if
   // `bytes` is at least 2 MiB. Null if the system has no memory or bytes <= 0. Any thread may call
-  // Take, and any thread may return the block.
-  void* Take(int64_t bytes);
+  // Acquire, and any thread may return the block.
+  void* Acquire(int64_t bytes);
 
-  // Ends the use of a block from Take(). Ignores other pointers.
+  // Ends the use of a block from Acquire(). Ignores other pointers.
   void Return(void* data);
 
   // Called around a fork: BeforeFork in the parent, AfterFork in the parent and in the child.
@@ -45,7 +45,7 @@ class BlockCache {
   // them. Descriptions move between the maps as nodes, which cannot fail.
   using Blocks = std::map<void*, Block>;
 
-  Blocks::node_type TakeKept(int64_t bytes);
+  Blocks::node_type AcquireKept(int64_t bytes);
   Blocks::node_type MapNew(int64_t bytes);
   void Keep(Blocks::node_type block);
   void CountOut(const Block& block);

@@ -38,9 +38,10 @@ CallTensors Widen(const CallTensors& tensors, const Pass& pass, Widened<Narrow>&
 
 // Returns false if the call must end.
 template <typename Args, typename Pass>
-bool TakeMemory(const Args& args, const Pass& pass, const Arena& measured, MemoryBlocks* blocks) {
+bool AllocateMemory(const Args& args, const Pass& pass, const Arena& measured,
+                    MemoryBlocks* blocks) {
   const MemorySizes sizes = {measured.bytes(), pass.reserve_sizes()};
-  return args.memory.take(args.memory.context, sizes, blocks);
+  return args.memory.allocate(args.memory.context, sizes, blocks);
 }
 
 // Runs a pass on tensors in the type of its arithmetic.
@@ -50,7 +51,7 @@ int32_t RunPass(const Args& args) {
   Arena measured;
   pass.Take(measured);
   MemoryBlocks blocks = {};
-  if (!TakeMemory(args, pass, measured, &blocks)) return kStopped;
+  if (!AllocateMemory(args, pass, measured, &blocks)) return kStopped;
   Arena arena(blocks.scratch);
   pass.Take(arena);
   return pass.Run(args, blocks.reserve);
@@ -66,7 +67,7 @@ int32_t RunWidened(const Args& args) {
   Widen(args.tensors, pass, nothing);
   pass.Take(measured);
   MemoryBlocks blocks = {};
-  if (!TakeMemory(args, pass, measured, &blocks)) return kStopped;
+  if (!AllocateMemory(args, pass, measured, &blocks)) return kStopped;
   Arena arena(blocks.scratch);
   Widened<Narrow> widened(arena, &args.parallel);
   Args wide = args;

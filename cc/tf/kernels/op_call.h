@@ -62,7 +62,7 @@ struct OpCall {
   CallTensors tensors;
 
   // Checks types and shapes, and stores the inputs in `tensors`. Call it first.
-  absl::Status TakeInputs();
+  absl::Status BindInputs();
   // Stores the outputs in `tensors`, except the reserve_space of training, whose size the device
   // determines. Also sets the outputs to zero that are always zero, if they are on the host.
   absl::Status AllocateOutputs();

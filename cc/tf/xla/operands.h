@@ -33,7 +33,7 @@ struct Operand {
   xla::Shape shape;
 };
 
-inline absl::Status TakeOperands(XlaOpKernelContext* context, std::vector<Operand>* operands) {
+inline absl::Status ReadOperands(XlaOpKernelContext* context, std::vector<Operand>* operands) {
   for (int k = 0; k < context->num_inputs(); ++k) {
     const absl::StatusOr<xla::Shape> shape = context->InputXlaShape(k);
     if (!shape.ok()) return shape.status();

@@ -19,7 +19,7 @@ namespace tf_kernels {
 
 // The first three inputs. XLA needs their values, because shapes depend on them. WHY Unimplemented:
 // a cluster that TensorFlow chose itself then runs without XLA.
-inline absl::Status TakeSizes(XlaOpKernelContext* context, std::vector<Tensor>* sizes) {
+inline absl::Status ReadSizes(XlaOpKernelContext* context, std::vector<Tensor>* sizes) {
   static constexpr const char* kNames[] = {"num_layers", "num_units", "input_size"};
   for (int k = 0; k < RnnParamsInput::kFirstTensor; ++k) {
     absl::StatusOr<Tensor> size = context->ConstantInputTensor(k);
@@ -52,8 +52,8 @@ class ParamsKernel : public CheckedXlaKernel {
   absl::Status Prepare(XlaOpKernelContext* context, std::vector<Operand>* operands,
                        RnnConfig* config) const {
     std::vector<Tensor> sizes;
-    RNN_OPS_TF_RETURN_IF_ERROR(TakeSizes(context, &sizes));
-    RNN_OPS_TF_RETURN_IF_ERROR(TakeOperands(context, operands));
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadSizes(context, &sizes));
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadOperands(context, operands));
     for (size_t k = 0; k < operands->size(); ++k) {
       if ((*operands)[k].shape.is_static()) continue;
       return absl::UnimplementedError(

@@ -42,7 +42,7 @@ class StockForwardKernel : public CheckedXlaKernel {
   void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
-    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    OP_REQUIRES_OK(context, ReadOperands(context, &operands));
     if (context->num_inputs() == kCudnnRnnV3.Input(Arg::sequence_lengths)) {
       operands.push_back(FullLengths(context->builder(), operands[0]));
     }
@@ -66,7 +66,7 @@ class StockBackpropKernel : public CheckedXlaKernel {
   void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
-    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    OP_REQUIRES_OK(context, ReadOperands(context, &operands));
     if (def().op() != "CudnnRNNBackpropV3") {
       operands.insert(operands.begin() + kCudnnRnnBackpropV3.Input(Arg::sequence_lengths),
                       FullLengths(context->builder(), operands[0]));

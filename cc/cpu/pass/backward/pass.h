@@ -56,7 +56,7 @@ class BackwardPass {
     const CallTensors& t = args.tensors;
     const Sizes<T>& s = plan_.layer.sizes;
     const Reserve<T> reserve = ReserveOn(reserve_space);
-    if (!TakeHeader(reserve)) return kOtherReserve;
+    if (!ReadHeader(reserve)) return kOtherReserve;
     DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
     const AllCellTensors<T> tensors =
         TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
@@ -81,9 +81,9 @@ class BackwardPass {
     return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);
   }
 
-  // Reads the header and takes the dropout key. Returns false if the reserve space belongs to
+  // Reads the header and the dropout key. Returns false if the reserve space belongs to
   // another problem.
-  bool TakeHeader(const Reserve<T>& reserve) {
+  bool ReadHeader(const Reserve<T>& reserve) {
     ReserveHeader header;
     std::memcpy(&header, reserve.header, sizeof(header));
     std::copy_n(header.dropout_key, 2, p_.dropout_key);
