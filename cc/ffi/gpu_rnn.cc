@@ -16,7 +16,7 @@ namespace {
 // A problem, and the lengths that it refers to.
 struct Problem {
   std::vector<int32_t> lengths;
-  gpu::RnnProblem gpu;
+  gpu::StackProblem gpu;
 
   // Call it after call.Bind().
   Status Read(const GpuCall& call) {

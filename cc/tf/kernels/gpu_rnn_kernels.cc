@@ -63,8 +63,8 @@ class GeneratorAllocator : public gpu::DeviceAllocator {
   std::vector<Tensor>& held_;
 };
 
-gpu::RnnProblem MakeProblem(const RnnCall& call) {
-  gpu::RnnProblem problem;
+gpu::StackProblem MakeProblem(const RnnCall& call) {
+  gpu::StackProblem problem;
   static_cast<RnnConfig&>(problem) = call.config();
   problem.dtype = call.dtype;
   problem.lengths = call.lengths.data();

@@ -46,7 +46,7 @@ inline absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensor
   LayerReserveCall call;
   RNN_OPS_TF_RETURN_IF_ERROR(ReserveCall(node, c, type, &call));
   if (place.gpu && SpecOf(node.op()).family != OpFamily::kLayerRnn) {
-    gpu::RnnProblem problem;
+    gpu::StackProblem problem;
     static_cast<RnnConfig&>(problem) = call.config;
     problem.dtype = call.dtype;
     int64_t bytes = 0;

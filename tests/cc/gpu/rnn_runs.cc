@@ -17,8 +17,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-cpu::RnnProblem ReferenceProblem(const RnnCase& c) {
-  cpu::RnnProblem p;
+cpu::StackProblem ReferenceProblem(const RnnCase& c) {
+  cpu::StackProblem p;
   static_cast<RnnConfig&>(p) = c.config;
   p.is_training = true;
   p.dropout = 0;  // the masks depend on the generator
@@ -59,8 +59,8 @@ std::string RnnCase::Describe() const {
   return text;
 }
 
-RnnProblem RnnCase::Problem() const {
-  RnnProblem problem;
+StackProblem RnnCase::Problem() const {
+  StackProblem problem;
   static_cast<RnnConfig&>(problem) = config;
   problem.dtype = dtype;
   problem.lengths = lengths.data();

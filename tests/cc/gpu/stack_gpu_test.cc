@@ -87,7 +87,7 @@ class StackRun {
   }
 
   R values;  // results appear here
-  RnnProblem problem;
+  StackProblem problem;
   void* reserve = nullptr;
   int64_t reserve_bytes = 0;
   int8_t code = 0;
