@@ -7,26 +7,26 @@ HandlePool::Lease::~Lease() {
   if (pool_ == nullptr) return;
   {
     std::lock_guard<std::mutex> lock(pool_->mutex_);
-    place_->taken = false;
-    --place_->users;
+    slot_->taken = false;
+    --slot_->users;
   }
   pool_->returned_.notify_all();
 }
 
 std::unique_ptr<CudnnHandle> HandlePool::RemoveSurplus(int device) {
   int count = 0;
-  auto oldest = places_.end();
-  for (auto at = places_.begin(); at != places_.end(); ++at) {
+  auto oldest = slots_.end();
+  for (auto at = slots_.begin(); at != slots_.end(); ++at) {
     if (at->first.first != device) continue;
     ++count;
     const bool idle = at->second.users == 0;
-    if (idle && (oldest == places_.end() || at->second.last_use < oldest->second.last_use)) {
+    if (idle && (oldest == slots_.end() || at->second.last_use < oldest->second.last_use)) {
       oldest = at;
     }
   }
-  if (count <= kMostPerDevice || oldest == places_.end()) return nullptr;
+  if (count <= kMostPerDevice || oldest == slots_.end()) return nullptr;
   std::unique_ptr<CudnnHandle> handle = std::move(oldest->second.handle);
-  places_.erase(oldest);
+  slots_.erase(oldest);
   return handle;
 }
 
@@ -34,17 +34,17 @@ Status HandlePool::Acquire(int device, void* stream, Lease* lease) {
   std::unique_ptr<CudnnHandle> surplus;
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    Place& place = places_[{device, stream}];
-    ++place.users;
-    place.last_use = ++uses_;
+    Slot& slot = slots_[{device, stream}];
+    ++slot.users;
+    slot.last_use = ++uses_;
     surplus = RemoveSurplus(device);
-    returned_.wait(lock, [&place] { return !place.taken; });
-    place.taken = true;
+    returned_.wait(lock, [&slot] { return !slot.taken; });
+    slot.taken = true;
     lease->pool_ = this;
-    lease->place_ = &place;
+    lease->slot_ = &slot;
   }
   surplus.reset();
-  std::unique_ptr<CudnnHandle>& kept = lease->place_->handle;
+  std::unique_ptr<CudnnHandle>& kept = lease->slot_->handle;
   std::unique_ptr<CudnnHandle> handle = std::move(kept);
   if (handle == nullptr) {
     handle = std::make_unique<CudnnHandle>();

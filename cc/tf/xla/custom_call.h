@@ -49,7 +49,7 @@ inline std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
 // Calls the handler of node.op(), which must be an op of this library.
 inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu,
                           std::vector<Operand> operands, std::vector<XlaOp>* results) {
-  Place place;
+  ProgramPlace place;
   place.gpu = on_gpu;
   place.device = context->compiler()->options().device_ordinal;
   const OpSpec& op = SpecOf(node.op());
