@@ -49,11 +49,11 @@ class ParamsKernel : public CheckedXlaKernel {
 
  protected:
   // Checks the call and gets its network.
-  absl::Status Prepare(XlaOpKernelContext* context, std::vector<Operand>* operands,
+  absl::Status Prepare(XlaOpKernelContext* context, std::vector<XlaTensor>* operands,
                        RnnConfig* config) const {
     std::vector<Tensor> sizes;
     RNN_OPS_TF_RETURN_IF_ERROR(ReadSizes(context, &sizes));
-    RNN_OPS_TF_RETURN_IF_ERROR(ReadOperands(context, operands));
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadInputs(context, operands));
     for (size_t k = 0; k < operands->size(); ++k) {
       if ((*operands)[k].shape.is_static()) continue;
       return absl::UnimplementedError(
@@ -90,7 +90,7 @@ class ParamsSizeXlaKernel : public ParamsKernel {
       : ParamsKernel(context, "TfRnnOps>CudnnRNNParamsSize") {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
     const int64_t size = ParamsSize(config);
@@ -110,7 +110,7 @@ class CanonicalToParamsXlaKernel : public ParamsKernel {
       : ParamsKernel(context, "TfRnnOps>CudnnRNNCanonicalToParamsV2") {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
     // The blocks cover the buffer without gaps.
@@ -135,7 +135,7 @@ class ParamsToCanonicalXlaKernel : public ParamsKernel {
       : ParamsKernel(context, "TfRnnOps>CudnnRNNParamsToCanonicalV2") {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
     const XlaOp params = operands[RnnParamsInput::kFirstTensor].op;

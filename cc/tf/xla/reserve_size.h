@@ -63,7 +63,7 @@ inline absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensor
 
 // Rejects the reserve space of another kind of device. WHY not if its size is dynamic: the branches
 // of a condition have reserve spaces of different sizes, and the handler checks the size.
-inline absl::Status CheckMaker(const NodeDef& node, const std::vector<Operand>& operands,
+inline absl::Status CheckMaker(const NodeDef& node, const std::vector<XlaTensor>& operands,
                                bool on_gpu) {
   const OpSpec& op = SpecOf(node.op());
   if (&op != &kLayerRnnBackprop) return absl::OkStatus();
