@@ -44,8 +44,8 @@ Status HandlePool::Acquire(int device, void* stream, Lease* lease) {
     lease->slot_ = &slot;
   }
   surplus.reset();
-  std::unique_ptr<CudnnHandle>& kept = lease->slot_->handle;
-  std::unique_ptr<CudnnHandle> handle = std::move(kept);
+  std::unique_ptr<CudnnHandle>& of_slot = lease->slot_->handle;
+  std::unique_ptr<CudnnHandle> handle = std::move(of_slot);
   if (handle == nullptr) {
     handle = std::make_unique<CudnnHandle>();
     RNN_OPS_RETURN_IF_ERROR(handle->Create(api_, "Create(&handle)"));
@@ -53,7 +53,7 @@ Status HandlePool::Acquire(int device, void* stream, Lease* lease) {
   // The stream is set at each use, because a new stream may have the address of a destroyed stream.
   // A handle is not kept if SetStream fails.
   RNN_OPS_RETURN_IF_CUDNN_ERROR(api_, SetStream(handle->get(), static_cast<cudaStream_t>(stream)));
-  kept = std::move(handle);
+  of_slot = std::move(handle);
   return Status();
 }
 

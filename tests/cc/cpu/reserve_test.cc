@@ -41,9 +41,9 @@ TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
     float number = 1;
     std::vector<std::pair<float*, int64_t>> arrays;
     for (int64_t i = 0; i < p.num_pseudo_layers(); ++i) {
-      const auto kept = reserve.At(i);
-      if (!sizes.dense) arrays.push_back({kept.gates, rows * sizes.gate_row});
-      if (sizes.cell.has_c) arrays.push_back({kept.c, rows * sizes.padded});
+      const auto saved = reserve.At(i);
+      if (!sizes.dense) arrays.push_back({saved.gates, rows * sizes.gate_row});
+      if (sizes.cell.has_c) arrays.push_back({saved.c, rows * sizes.padded});
     }
     for (int64_t l = 0; l + 1 < p.num_layers; ++l) {
       arrays.push_back({reserve.LayerOutput(l), rows * sizes.output});

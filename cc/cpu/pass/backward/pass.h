@@ -145,9 +145,9 @@ class BackwardPass {
       src[d] = SourceOf(p_, s, t, l, d);
       to[d] = TargetOf<T>(p_, s, t, l, d);
       if (p_.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients computes it
-      const auto kept = reserve.At(layer.first_pseudo_layer + d);
-      layer.dirs[d].gates = kept.gates;
-      layer.dirs[d].c = kept.c;
+      const auto saved = reserve.At(layer.first_pseudo_layer + d);
+      layer.dirs[d].gates = saved.gates;
+      layer.dirs[d].c = saved.c;
     }
     PackBackwardWeights(layer, src, plan_.split, parallel_);
     RunBackwardRecurrence(layer, plan_.split, parallel_);

@@ -197,9 +197,9 @@ class ForwardPass {
         dir.weights.source = SourceOf(p_, s, t, l, d);
       }
       if (p_.is_training) {
-        const auto kept = reserve.At(layer.first_pseudo_layer + d);
-        dir.gates = s.cell.keeps_gates ? kept.gates : nullptr;
-        dir.c = s.cell.has_c ? kept.c : nullptr;
+        const auto saved = reserve.At(layer.first_pseudo_layer + d);
+        dir.gates = s.cell.keeps_gates ? saved.gates : nullptr;
+        dir.c = s.cell.has_c ? saved.c : nullptr;
       }
     }
   }

@@ -71,15 +71,15 @@ TEST(BlockCacheTest, AReturnedBlockServesTheNextRequest) {
   BlockCache cache(kPlenty);
   void* data = cache.Acquire(8 * kMiB);
   cache.Return(data);
-  EXPECT_EQ(cache.kept_bytes(), 8 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 8 * kMiB);
   EXPECT_EQ(cache.Acquire(8 * kMiB), data);
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 0);
   EXPECT_EQ(cache.in_use_bytes(), 8 * kMiB);
   void* other = cache.Acquire(8 * kMiB);
   EXPECT_NE(other, data);
   cache.Return(data);
   cache.Return(other);
-  EXPECT_EQ(cache.kept_bytes(), 16 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 16 * kMiB);
 }
 
 TEST(BlockCacheTest, ABlockServesRequestsALittleSmaller) {
@@ -115,10 +115,10 @@ TEST(BlockCacheTest, TheLimitEvictsWhatWasReturnedLongestAgo) {
   void* b = cache.Acquire(10 * kMiB);
   void* c = cache.Acquire(6 * kMiB);
   for (void* block : {b, a, c}) cache.Return(block);
-  EXPECT_EQ(cache.kept_bytes(), 14 * kMiB);  // b has been evicted
+  EXPECT_EQ(cache.cached_bytes(), 14 * kMiB);  // b has been evicted
   EXPECT_EQ(cache.Acquire(6 * kMiB), c);
   EXPECT_EQ(cache.Acquire(8 * kMiB), a);
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 0);
   for (void* block : {a, c}) cache.Return(block);
 }
 
@@ -127,7 +127,7 @@ TEST(BlockCacheTest, AllOfTheLimitIsUsed) {
   void* a = cache.Acquire(8 * kMiB);
   void* b = cache.Acquire(12 * kMiB);
   for (void* block : {a, b}) cache.Return(block);
-  EXPECT_EQ(cache.kept_bytes(), 20 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 20 * kMiB);
 }
 
 TEST(BlockCacheTest, ABlockLargerThanTheLimitLeavesTheOthers) {
@@ -136,7 +136,7 @@ TEST(BlockCacheTest, ABlockLargerThanTheLimitLeavesTheOthers) {
   void* large = cache.Acquire(4 * kMiB + 1);
   cache.Return(small);
   cache.Return(large);
-  EXPECT_EQ(cache.kept_bytes(), 2 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 2 * kMiB);
   EXPECT_EQ(cache.Acquire(2 * kMiB), small);
   cache.Return(small);
 }
@@ -146,9 +146,9 @@ TEST(BlockCacheTest, AtMost64BlocksAreKept) {
   std::vector<void*> blocks;
   for (int k = 0; k < 70; ++k) blocks.push_back(cache.Acquire(kGranule));
   for (void* block : blocks) cache.Return(block);
-  EXPECT_EQ(cache.kept_bytes(), 64 * kGranule);
+  EXPECT_EQ(cache.cached_bytes(), 64 * kGranule);
   for (int k = 69; k > 69 - 64; --k) EXPECT_EQ(cache.Acquire(kGranule), blocks[k]) << k;
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 0);
   for (void* block : blocks) cache.Return(block);  // six of them are not in use
   EXPECT_EQ(cache.in_use_bytes(), 0);
 }
@@ -182,7 +182,7 @@ TEST(BlockCacheTest, TheKernelMayTakeAllButSomeSmallBlocks) {
   EXPECT_EQ(LazilyFreed(), before + 8);
   for (int k = 32; k < 40; ++k) cache.Return(small[k]);
   EXPECT_EQ(LazilyFreed(), before + 16);
-  EXPECT_EQ(cache.kept_bytes(), 48 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 48 * kMiB);
   // The blocks that are taken again make room for others.
   std::vector<void*> taken;
   for (int k = 0; k < 40; ++k) taken.push_back(fill(kMiB));
@@ -211,7 +211,7 @@ TEST(BlockCacheTest, ALimitOfZeroKeepsNothing) {
   ASSERT_NE(data, nullptr);
   std::memset(data, 1, 3 * kMiB);
   cache.Return(data);
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 0);
   EXPECT_EQ(cache.in_use_bytes(), 0);
 }
 
@@ -227,23 +227,23 @@ TEST(BlockCacheTest, WhatTheSystemLacksIsNull) {
 TEST(BlockCacheTest, WhatIsKeptIsGivenUpBeforeARequestFails) {
   BlockCache cache(kPlenty);
   cache.Return(cache.Acquire(4 * kMiB));
-  EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 4 * kMiB);
   EXPECT_EQ(cache.Acquire(int64_t{1} << 60), nullptr);
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 0);
 }
 
 TEST(BlockCacheTest, WithoutMemoryForItsOwnRecordsItMapsNothing) {
   BlockCache cache(kPlenty);
   cache.Return(cache.Acquire(4 * kMiB));
   no_memory = true;
-  void* const kept = cache.Acquire(4 * kMiB);
+  void* const cached = cache.Acquire(4 * kMiB);
   void* const fresh = cache.Acquire(4 * kMiB);
-  cache.Return(kept);
+  cache.Return(cached);
   no_memory = false;
-  EXPECT_NE(kept, nullptr) << "a kept block has its record already";
+  EXPECT_NE(cached, nullptr) << "a cached block has its record already";
   EXPECT_EQ(fresh, nullptr);
   EXPECT_EQ(cache.in_use_bytes(), 0);
-  EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 4 * kMiB);
 }
 
 TEST(BlockCacheTest, OtherPointersAreIgnored) {
@@ -256,7 +256,7 @@ TEST(BlockCacheTest, OtherPointersAreIgnored) {
   EXPECT_EQ(cache.in_use_bytes(), 4 * kMiB);
   cache.Return(data);
   cache.Return(data);
-  EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 4 * kMiB);
 }
 
 TEST(BlockCacheTest, BlocksInUseAreLeftAlone) {
@@ -317,8 +317,8 @@ TEST(BlockCacheTest, ManyThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, std::vector<int>(kThreads, 0));
   EXPECT_EQ(cache.in_use_bytes(), 0);
-  EXPECT_LE(cache.kept_bytes(), 12 * kMiB);
-  EXPECT_GT(cache.kept_bytes(), 0);
+  EXPECT_LE(cache.cached_bytes(), 12 * kMiB);
+  EXPECT_GT(cache.cached_bytes(), 0);
 }
 
 TEST(CacheLimitTest, MegabytesOrAnEighthOfTheMemory) {
