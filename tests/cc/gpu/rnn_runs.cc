@@ -17,12 +17,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-cpu::StackProblem ReferenceProblem(const RnnCase& c) {
-  cpu::StackProblem p;
+cpu::RnnProblem ReferenceProblem(const RnnCase& c) {
+  cpu::RnnProblem p;
   static_cast<RnnConfig&>(p) = c.config;
   p.is_training = true;
   p.dropout = 0;  // the masks depend on the generator
-  p.lengths = c.lengths.data();
+  p.lengths = cpu::reference::LengthsOf(c.lengths);
   return p;
 }
 
