@@ -36,7 +36,8 @@ class _Problem(ctypes.Structure):
 
 class _Sizes(ctypes.Structure):
     _fields_ = [
-        (name, ctypes.c_int64) for name in ("scratch_bytes", "reserve_bytes", "longest_reserve_bytes")
+        (name, ctypes.c_int64)
+        for name in ("scratch_bytes", "reserve_bytes", "longest_reserve_bytes")
     ]
 
 
@@ -49,7 +50,9 @@ _ARGS = (
     "output_c output_backprop output_h_backprop output_c_backprop"
 ).split()
 _STOPPED = 2
-_Allocate = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p)
+_Allocate = ctypes.CFUNCTYPE(
+    ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p
+)
 
 
 class _Tensor(ctypes.Structure):
