@@ -8,7 +8,7 @@ reserve space with the result of the op.
 import ctypes
 import pathlib
 
-_VERSION = 17  # the kKernelTableVersion with these structures
+_VERSION = 18  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -26,6 +26,7 @@ class _Problem(ctypes.Structure):
         ("dtype", ctypes.c_int32),
         ("dropout_key", ctypes.c_uint32 * 2),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
+        ("sum_of_lengths", ctypes.c_int64),
         *((n, ctypes.c_int32) for n in ("weight_layout", "bias_rows")),
         *((n, ctypes.c_bool) for n in ("has_peepholes", "has_layer_norm", "input_masked")),
         *((n, ctypes.c_bool) for n in ("recurrent_masked", "zoneout_drawn", "weights_packed")),
@@ -34,7 +35,10 @@ class _Problem(ctypes.Structure):
 
 
 class _Sizes(ctypes.Structure):
-    _fields_ = [("scratch_bytes", ctypes.c_int64), ("reserve_bytes", ctypes.c_int64)]
+    _fields_ = [
+        (name, ctypes.c_int64)
+        for name in ("scratch_bytes", "reserve_bytes", "longest_reserve_bytes")
+    ]
 
 
 # The values of wake_ns and meet_ns in cc/cpu/heuristics.h.
@@ -46,7 +50,9 @@ _ARGS = (
     "output_c output_backprop output_h_backprop output_c_backprop"
 ).split()
 _STOPPED = 2
-_Take = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p)
+_Allocate = ctypes.CFUNCTYPE(
+    ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p
+)
 
 
 class _Tensor(ctypes.Structure):
@@ -66,7 +72,7 @@ class _Args(ctypes.Structure):
         ("run", ctypes.c_void_p),
         # MemorySource
         ("memory_context", ctypes.c_void_p),
-        ("take", _Take),
+        ("allocate", _Allocate),
         # CallTensors
         ("inputs", _Tensor * _NUM_ARGS),
         ("outputs", _Tensor * _NUM_ARGS),
@@ -89,7 +95,8 @@ class _Table(ctypes.Structure):
         ("layout", ctypes.c_uint64),
         ("isa", ctypes.c_char_p),
         ("vector_bytes", ctypes.c_int32),
-        ("network", ctypes.c_void_p),
+        ("packed_format", ctypes.c_void_p),
+        ("longest_reserve", ctypes.c_void_p),
         ("forward", _Kernel),
         ("backward", _Kernel),
     ]
@@ -99,11 +106,11 @@ def _asked(kernel, args):
     """The memory that a kernel asks for; it then stops."""
     found = {}
 
-    def take(_context, asked, _blocks):
+    def allocate(_context, asked, _blocks):
         found.update(scratch=asked[0].scratch_bytes, reserve=asked[0].reserve_bytes)
         return False
 
-    args.take = _Take(take)
+    args.allocate = _Allocate(allocate)
     code = kernel(ctypes.byref(args))
     if code != _STOPPED:
         raise RuntimeError(f"the kernel returned {code}")
@@ -159,6 +166,7 @@ def sizes(package, isa, problem, training, threads):
             max_time=p.T,
             batch=p.B,
             lengths=lengths,
+            sum_of_lengths=p.T * p.B,
             bf16_products=p.dtype == "bfloat16",
         )
         args.give(args.inputs, inputs)

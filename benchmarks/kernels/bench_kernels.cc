@@ -209,7 +209,7 @@ class Memory {
               blocks->scratch = Room(sizes.scratch_bytes, &memory.scratch_);
               auto* reserve =
                   memory.forward_ == nullptr ? &memory.reserve_ : &memory.forward_->reserve_;
-              blocks->reserve = Room(sizes.reserve_bytes, reserve);
+              blocks->reserve = Room(sizes.reserve.bytes, reserve);
               memory.sizes_ = sizes;
               return true;
             }};
@@ -281,9 +281,9 @@ class Calls {
         peak_(peak),
         lengths_(shape.problem.batch, static_cast<int32_t>(shape.problem.max_time)) {
     args_.problem = shape.problem;
-    args_.problem.lengths = lengths_.data();
     const RnnProblem& p = args_.problem;
     const int64_t rows = p.max_time * p.batch;
+    args_.problem.lengths = {lengths_.data(), rows};
     const int64_t states = p.num_pseudo_layers() * p.batch * p.num_units;
     const int64_t outputs = rows * p.num_dirs() * p.num_units;
     Input(Arg::input, rows * p.input_size, 1);
@@ -341,7 +341,7 @@ class Calls {
 
   // Runs packing, and a forward pass on the packed weights.
   void RunPacked() {
-    const Buffer packed(builds_.table.rnn_network(&args_.problem).packed_bytes);
+    const Buffer packed(builds_.table.rnn_packed_format(&args_.problem).bytes);
     args_.panels = packed.get();
     Memory memory, forward_memory;
     Time("packing", &KernelTable::rnn_pack, 0, {&memory, &memory});
@@ -384,7 +384,7 @@ class Calls {
     }
     const MemorySizes& sizes = memory.now->sizes();
     Line(shape_, builds_.table, threads_, pass, timing, flops, peak_, sizes.scratch_bytes,
-         sizes.reserve_bytes);
+         sizes.reserve.bytes);
   }
 
   const Shape& shape_;

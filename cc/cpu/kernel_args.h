@@ -30,10 +30,16 @@ struct ParallelFor {
               void* arg);
 };
 
+// The size of reserve_space; 0 in inference and for ops without reserve_space.
+struct ReserveSizes {
+  int64_t bytes;
+  int64_t longest_bytes;  // if every sequence has T steps
+};
+
 // The memory of a call besides its tensors. -1: more than 2^62 bytes.
 struct MemorySizes {
   int64_t scratch_bytes;  // for this call only
-  int64_t reserve_bytes;  // of reserve_space; 0 in inference and for ops without reserve_space
+  ReserveSizes reserve;
 };
 
 // 64-byte aligned. Null if the size is 0.
@@ -46,7 +52,7 @@ struct MemoryBlocks {
 // If the callback returns false, the kernel returns kStopped.
 struct MemorySource {
   void* context;
-  bool (*take)(void* context, const MemorySizes& sizes, MemoryBlocks* blocks);
+  bool (*allocate)(void* context, const MemorySizes& sizes, MemoryBlocks* blocks);
 };
 
 // The return values of a kernel.
@@ -71,11 +77,17 @@ enum WeightLayout : int32_t {
   kKerasWeights = 1,   // kernel, recurrent_kernel and so on of one layer; L = D = 1
 };
 
+// The lengths of the sequences of a call. One scan checks and adds them.
+struct SequenceLengths {
+  const int32_t* steps = nullptr;  // [B], each in [0, T]; null: all T
+  int64_t sum = 0;                 // R
+};
+
 // A validated problem and the properties of one call.
 struct RnnProblem : RnnConfig {
   Dtype dtype = kFloat32;
   uint32_t dropout_key[2] = {};
-  const int32_t* lengths = nullptr;  // [B], each in [0, T]
+  SequenceLengths lengths;
   WeightLayout weight_layout = kOpaqueWeights;
   // Only with kKerasWeights.
   int32_t bias_rows = 0;        // 0: none, 1, or 2 (GRU: an input and a recurrent bias)
@@ -104,7 +116,7 @@ struct RnnProblem : RnnConfig {
 // rnn_pack packs the weights of inference without a call. It reads only the weights and ignores T,
 // B, the lengths and is_training of its problem.
 struct RnnArgs : CallArgs<RnnProblem> {
-  // 64-byte aligned, RnnNetwork::packed_bytes. rnn_pack writes the panels. With weights_packed a
+  // 64-byte aligned, PackedFormat::bytes. rnn_pack writes the panels. With weights_packed a
   // forward pass reads the panels instead of params or of the matrices and bias of a layer. With
   // has_layer_norm the forward pass also reads the bias.
   void* panels;
@@ -117,11 +129,10 @@ enum PackedElement : int32_t {
   kPackedInt8Quads = 2,      // an element is four int8 values
 };
 
-// Properties of a network that do not depend on a call.
-struct RnnNetwork {
-  int64_t longest_reserve_bytes;  // in training, if every sequence has T steps; -1: see MemorySizes
-  int64_t packed_bytes;           // -1: see MemorySizes
-  int32_t packed_element;         // PackedElement
+// The panels of a network. They do not depend on a call.
+struct PackedFormat {
+  int64_t bytes;  // -1: see MemorySizes
+  PackedElement element;
 };
 
 // BlockLSTMV2. Steps t >= seq_len are not computed, and their outputs are zero.

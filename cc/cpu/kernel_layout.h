@@ -78,6 +78,7 @@ RNN_OPS_FIELDS(RnnAttrs, F(mode), F(activation), F(recurrent_activation), F(inpu
                F(layer_norm_epsilon), F(dropout), F(seed), F(seed2), F(num_proj), F(is_training),
                F(time_major));
 RNN_OPS_FIELDS(RnnConfig, F(num_layers), F(num_units), F(input_size), F(max_time), F(batch));
+RNN_OPS_FIELDS(SequenceLengths, F(steps), F(sum));
 RNN_OPS_FIELDS(RnnProblem, F(dtype), F(dropout_key), F(lengths), F(weight_layout), F(bias_rows),
                F(has_peepholes), F(has_layer_norm), F(input_masked), F(recurrent_masked),
                F(zoneout_drawn), F(weights_packed), F(bf16_products), F(int8_weights));
@@ -88,11 +89,12 @@ RNN_OPS_FIELDS(LinearRecurrenceProblem, F(dtype), F(num_states), F(transposed), 
                F(num_gates), F(num_units), F(max_time), F(batch));
 RNN_OPS_FIELDS(ThreadBudget, F(count), F(wake_ns), F(meet_ns));
 RNN_OPS_FIELDS(ParallelFor, F(context), F(threads), F(run));
-RNN_OPS_FIELDS(MemorySizes, F(scratch_bytes), F(reserve_bytes));
+RNN_OPS_FIELDS(ReserveSizes, F(bytes), F(longest_bytes));
+RNN_OPS_FIELDS(MemorySizes, F(scratch_bytes), F(reserve));
 RNN_OPS_FIELDS(MemoryBlocks, F(scratch), F(reserve));
-RNN_OPS_FIELDS(MemorySource, F(context), F(take));
+RNN_OPS_FIELDS(MemorySource, F(context), F(allocate));
 RNN_OPS_FIELDS(RnnArgs, F(panels));
-RNN_OPS_FIELDS(RnnNetwork, F(longest_reserve_bytes), F(packed_bytes), F(packed_element));
+RNN_OPS_FIELDS(PackedFormat, F(bytes), F(element));
 
 template <typename Problem>
 struct CallLayout {
@@ -119,10 +121,11 @@ constexpr void AddValues(Hash& hash, Enumerators... enumerators) {
 
 constexpr uint64_t Compute() {
   Hash hash;
-  AddFields<RnnAttrsLayout, RnnConfigLayout, RnnProblemLayout, BlockLstmConfigLayout,
-            BlockLstmProblemLayout, LinearRecurrenceProblemLayout, ThreadBudgetLayout,
-            ParallelForLayout, MemorySizesLayout, MemoryBlocksLayout, MemorySourceLayout,
-            RnnArgsLayout, RnnNetworkLayout, CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
+  AddFields<RnnAttrsLayout, RnnConfigLayout, SequenceLengthsLayout, RnnProblemLayout,
+            BlockLstmConfigLayout, BlockLstmProblemLayout, LinearRecurrenceProblemLayout,
+            ThreadBudgetLayout, ParallelForLayout, ReserveSizesLayout, MemorySizesLayout,
+            MemoryBlocksLayout, MemorySourceLayout, RnnArgsLayout, PackedFormatLayout,
+            CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
             CallLayout<LinearRecurrenceProblem>>(hash);
   for (const CellFacts& facts : kCellFacts) {
     AddValues(hash, facts.mode, facts.gates, facts.bias_rows, facts.has_c);

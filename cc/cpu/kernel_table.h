@@ -13,7 +13,7 @@ namespace cpu {
 // Increment this with every change of this table, and with every change of the meaning of what
 // crosses it: kernel_args.h and arg.h, call_tensors.h, dtype.h and rnn_types.h of core/network.
 // Changes of the layout, such as another order of fields, also change kKernelLayout.
-constexpr int32_t kKernelTableVersion = 17;
+constexpr int32_t kKernelTableVersion = 18;
 
 // No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
 // has validated every argument. The kernels return a KernelResult.
@@ -24,7 +24,11 @@ struct KernelTable {
   const char* isa;      // "baseline", "avx2", "avx512"
   int32_t vector_bytes;
 
-  RnnNetwork (*rnn_network)(const RnnProblem* problem);
+  // Sizes that a caller needs before a call. Neither function reads the lengths. With T and B of a
+  // call, rnn_longest_reserve is the ReserveSizes::longest_bytes of the call.
+  PackedFormat (*rnn_packed_format)(const RnnProblem* problem);
+  int64_t (*rnn_longest_reserve)(const RnnProblem* problem);
+
   int32_t (*rnn_forward)(const RnnArgs* args);
   int32_t (*rnn_backward)(const RnnArgs* args);
   int32_t (*rnn_pack)(const RnnArgs* args);

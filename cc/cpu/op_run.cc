@@ -44,7 +44,7 @@ Status FromKernel(int32_t code) {
   }
 }
 
-// Runs a function of the kernel table. `reserve`(bytes, data) sets the reserve space.
+// Runs a function of the kernel table. `reserve`(sizes, data) sets the reserve space.
 template <typename Args, typename Reserve>
 Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const Reserve& reserve) {
   struct Call {
@@ -53,21 +53,21 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
     Status status;
     bool no_memory;
 
-    Status Take(const MemorySizes& sizes, MemoryBlocks* blocks) {
+    Status Allocate(const MemorySizes& sizes, MemoryBlocks* blocks) {
       if (sizes.scratch_bytes < 0) {
         return InvalidArgument("The problem needs more scratch memory than 2^62 bytes.");
       }
-      RNN_OPS_RETURN_IF_ERROR(reserve(sizes.reserve_bytes, &blocks->reserve));
+      RNN_OPS_RETURN_IF_ERROR(reserve(sizes.reserve, &blocks->reserve));
       return sizes.scratch_bytes == 0 ? Status()
                                       : host->Scratch(sizes.scratch_bytes, &blocks->scratch);
     }
 
     // No exception may pass through the frames of a kernel. WHY two blocks: the sentence of an
     // error needs memory too.
-    void TakeOrCatch(const MemorySizes& sizes, MemoryBlocks* blocks) {
+    void AllocateOrCatch(const MemorySizes& sizes, MemoryBlocks* blocks) {
       try {
         try {
-          status = Take(sizes, blocks);
+          status = Allocate(sizes, blocks);
         } catch (const std::bad_alloc&) {
           throw;
         } catch (const std::exception& error) {
@@ -83,7 +83,7 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
   args->parallel = host->parallel();
   args->memory = {&call, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
                     Call& call = *static_cast<Call*>(context);
-                    call.TakeOrCatch(sizes, blocks);
+                    call.AllocateOrCatch(sizes, blocks);
                     return !call.no_memory && call.status.ok();
                   }};
   const int32_t code = kernel(args);
@@ -92,31 +92,30 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
   return code == kStopped ? call.status : FromKernel(code);
 }
 
-Status NoReserve(int64_t, void**) { return Status(); }
+Status NoReserve(const ReserveSizes&, void**) { return Status(); }
 
 // Returns InvalidArgument unless reserve_space is a vector with the number of elements that the
 // forward op allocates for this problem, with or without XLA.
-Status CheckReserveSpace(const RnnProblem& problem, int64_t bytes, const PartialShape& shape) {
-  const int64_t element = SizeOf(problem.dtype);
-  const Status exact = CheckReserveSpace(shape, ReserveElements(bytes, element));
+Status CheckReserveSpace(const ReserveSizes& sizes, Dtype dtype, const PartialShape& shape) {
+  const int64_t element = SizeOf(dtype);
+  const Status exact = CheckReserveSpace(shape, ReserveElements(sizes.bytes, element));
   if (exact.ok()) return exact;
   // XLA allocates more elements if a sequence is shorter than T.
-  const int64_t longest = ReserveElements(LongestReserveBytes(problem), element);
+  const int64_t longest = ReserveElements(sizes.longest_bytes, element);
   return CheckReserveSpace(shape, longest).ok() ? Status() : exact;
 }
 
 // Sets the panels of a call with packed weights. If `packed` is empty or was packed for other
 // kernels, the call reads the unpacked weights. Returns InvalidArgument if `packed` belongs to
 // another network.
-Status TakePanels(Host* host, RnnArgs* args) {
+Status SetPanels(Host* host, RnnArgs* args) {
   const int64_t bytes = host->ShapeOf(Arg::packed).dims[0];
   if (bytes == 0) return Status();
   const RnnProblem& p = args->problem;
-  const RnnNetwork network = Kernels().rnn_network(&p);
+  const PackedFormat format = Kernels().rnn_packed_format(&p);
   bool usable = false;
-  RNN_OPS_RETURN_IF_ERROR(
-      CheckPacked(MakePackedHeader(p, Kernels().vector_bytes, network.packed_element),
-                  network.packed_bytes, args->tensors.in(Arg::packed), bytes, &usable));
+  RNN_OPS_RETURN_IF_ERROR(CheckPacked(MakePackedHeader(p, Kernels().vector_bytes, format.element),
+                                      format.bytes, args->tensors.in(Arg::packed), bytes, &usable));
   if (!usable) return Status();
   const void* data = nullptr;
   RNN_OPS_RETURN_IF_ERROR(host->Aligned(Arg::packed, &data));
@@ -164,23 +163,24 @@ RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype, const CallTensor
 }
 
 Status RunRnnForward(const RnnProblem& problem, const CallTensors& tensors, Host* host) {
-  const auto reserve = [&](int64_t bytes, void** data) {
+  const auto reserve = [&](const ReserveSizes& sizes, void** data) {
     if (!problem.is_training) return Status();
-    if (bytes < 0) return InvalidArgument("reserve_space would need more than 2^62 bytes.");
-    return host->NewReserve(bytes, data);
+    if (sizes.bytes < 0) return InvalidArgument("reserve_space would need more than 2^62 bytes.");
+    return host->NewReserve(sizes, data);
   };
   RnnArgs args = ArgsOf<RnnArgs>(problem, tensors);
-  if (tensors.in(Arg::packed) != nullptr) RNN_OPS_RETURN_IF_ERROR(TakePanels(host, &args));
+  if (tensors.in(Arg::packed) != nullptr) RNN_OPS_RETURN_IF_ERROR(SetPanels(host, &args));
   if (!IsEmpty(problem)) return RunKernel(Kernels().rnn_forward, &args, host, reserve);
   CopyState(tensors, problem.dtype, Arg::input_h, Arg::output_h);
   CopyState(tensors, problem.dtype, Arg::input_c, Arg::output_c);
   void* empty = nullptr;
-  return reserve(0, &empty);
+  return reserve({}, &empty);
 }
 
 Status RunRnnBackward(const RnnProblem& problem, const CallTensors& tensors, Host* host) {
-  const auto reserve = [&](int64_t bytes, void** data) {
-    RNN_OPS_RETURN_IF_ERROR(CheckReserveSpace(problem, bytes, host->ShapeOf(Arg::reserve_space)));
+  const auto reserve = [&](const ReserveSizes& sizes, void** data) {
+    RNN_OPS_RETURN_IF_ERROR(
+        CheckReserveSpace(sizes, problem.dtype, host->ShapeOf(Arg::reserve_space)));
     const void* aligned = nullptr;
     RNN_OPS_RETURN_IF_ERROR(host->Aligned(Arg::reserve_space, &aligned));
     *data = const_cast<void*>(aligned);  // the kernel only reads it
@@ -191,7 +191,7 @@ Status RunRnnBackward(const RnnProblem& problem, const CallTensors& tensors, Hos
     return RunKernel(Kernels().rnn_backward, &args, host, reserve);
   }
   void* empty = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(reserve(0, &empty));
+  RNN_OPS_RETURN_IF_ERROR(reserve({}, &empty));
   ZeroOutputs(tensors, problem.dtype);
   CopyState(tensors, problem.dtype, Arg::output_h_backprop, Arg::input_h);
   CopyState(tensors, problem.dtype, Arg::output_c_backprop, Arg::input_c);
@@ -239,7 +239,7 @@ Status RunLinearRecurrence(const LinearRecurrenceProblem& problem, const CallTen
 }
 
 int64_t LongestReserveBytes(const RnnProblem& problem) {
-  return IsEmpty(problem) ? 0 : Kernels().rnn_network(&problem).longest_reserve_bytes;
+  return IsEmpty(problem) ? 0 : Kernels().rnn_longest_reserve(&problem);
 }
 
 }  // namespace cpu

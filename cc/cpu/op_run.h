@@ -22,9 +22,9 @@ class Host {
 
   // Memory aligned to 64 bytes that lives until the end of the call.
   virtual Status Scratch(int64_t bytes, void** data) = 0;
-  // `bytes` bytes of reserve_space, aligned to 64 bytes, for a forward call in training. Any
+  // sizes.bytes bytes of reserve_space, aligned to 64 bytes, for a forward call in training. Any
   // further bytes of reserve_space are zero.
-  virtual Status NewReserve(int64_t bytes, void** data) = 0;
+  virtual Status NewReserve(const ReserveSizes& sizes, void** data) = 0;
 
   virtual PartialShape ShapeOf(Arg input) const = 0;
   // The data of an input, or of a copy if the input is not aligned to 64 bytes.
@@ -52,11 +52,11 @@ Status RunLinearRecurrence(const LinearRecurrenceProblem& problem, const CallTen
 LinearRecurrenceProblem MakeLinearRecurrenceProblem(RnnMode mode, const RnnDims& dims, Dtype dtype,
                                                     bool transposed, const CallTensors& tensors);
 
-// Writes the panels of packed weights. Size of `panels`: RnnNetwork::packed_bytes.
+// Writes the panels of packed weights. Size of `panels`: PackedFormat::bytes.
 Status RunRnnPack(const RnnProblem& problem, const CallTensors& tensors, void* panels, Host* host);
 
-// The bytes of reserve_space if every sequence has T steps. XLA always allocates this size, because
-// it must know a shape before it knows the lengths.
+// The bytes of reserve_space if every sequence has T steps, before a call. XLA always allocates
+// this size, because it must know a shape before it knows the lengths.
 int64_t LongestReserveBytes(const RnnProblem& problem);
 
 }  // namespace cpu

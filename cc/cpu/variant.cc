@@ -130,9 +130,10 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
   if (table->isa == nullptr || std::strcmp(table->isa, Name(isa)) != 0) {
     return std::string("it was built for '") + (table->isa == nullptr ? "" : table->isa) + "'";
   }
-  const bool complete = table->rnn_network && table->rnn_forward && table->rnn_backward &&
-                        table->rnn_pack && table->block_lstm_forward &&
-                        table->block_lstm_backward && table->linear_recurrence;
+  const bool complete = table->rnn_packed_format && table->rnn_longest_reserve &&
+                        table->rnn_forward && table->rnn_backward && table->rnn_pack &&
+                        table->block_lstm_forward && table->block_lstm_backward &&
+                        table->linear_recurrence;
   return complete ? "" : "its table lacks a function";
 }
 

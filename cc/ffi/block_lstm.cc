@@ -10,7 +10,7 @@ namespace ffi {
 namespace {
 
 Status MakeProblem(const OpSpec& op, Call* call, cpu::BlockLstmProblem* problem) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   int64_t seq_len_max = 0;
   std::memcpy(&seq_len_max, call->tensors().in(Arg::seq_len_max), sizeof(seq_len_max));
   RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(seq_len_max));

@@ -55,7 +55,7 @@ Status Call::Scratch(int64_t bytes, void** data) {
   std::vector<void*>& blocks = cached ? cached_ : allocated_;
   blocks.reserve(blocks.size() + 1);  // may throw, before a block could be lost
   if (cached) {
-    *data = ProcessBlockCache().Take(bytes);
+    *data = ProcessBlockCache().Acquire(bytes);
   } else {
     *data = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   }
@@ -66,14 +66,16 @@ Status Call::Scratch(int64_t bytes, void** data) {
   return ResourceExhausted("There is not enough memory for ", bytes, " bytes of scratch.");
 }
 
-Status Call::CheckReserveResult(int64_t bytes) const {
-  if (bytes < 0) return InvalidArgument("reserve_space would need more than 2^62 bytes.");
-  return RequireResult(op().Output(Arg::reserve_space), "reserve_space",
-                       PartialShape::Of({ReserveElements(bytes, SizeOf(dtype()))}));
-}
-
-Status Call::NewReserve(int64_t bytes, void** data) {
-  const Buffer& space = result(op().Output(Arg::reserve_space));
+Status Call::NewReserve(const cpu::ReserveSizes& sizes, void** data) {
+  const int64_t bytes = sizes.bytes;
+  if (sizes.longest_bytes < 0) {
+    return InvalidArgument("reserve_space would need more than 2^62 bytes.");
+  }
+  const int index = op().Output(Arg::reserve_space);
+  RNN_OPS_RETURN_IF_ERROR(
+      RequireResult(index, "reserve_space",
+                    PartialShape::Of({ReserveElements(sizes.longest_bytes, SizeOf(dtype()))})));
+  const Buffer& space = result(index);
   // Clears the part that shorter sequences do not use, which would otherwise show old memory.
   if (bytes < space.bytes) {
     std::memset(static_cast<char*>(space.data) + bytes, 0, space.bytes - bytes);

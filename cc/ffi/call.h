@@ -27,14 +27,11 @@ class Call final : public Tensors, public cpu::Host {
 
   cpu::ParallelFor parallel() override { return cpu::ParallelForOf(&team_); }
   Status Scratch(int64_t bytes, void** data) override;
-  // Call it after CheckReserveResult().
-  Status NewReserve(int64_t bytes, void** data) override;
+  // Returns InvalidArgument unless the result reserve_space has the size for sequences of T steps.
+  Status NewReserve(const cpu::ReserveSizes& sizes, void** data) override;
   PartialShape ShapeOf(Arg input) const override { return arg(input).shape; }
   Status Aligned(Arg input, const void** data) override;
 
-  // Returns InvalidArgument unless the result reserve_space has `bytes` bytes, rounded up to whole
-  // elements.
-  Status CheckReserveResult(int64_t bytes) const;
   // Copies the reserve space to the result if the result is not aligned to 64 bytes.
   void FinishReserve() const;
 

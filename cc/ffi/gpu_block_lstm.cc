@@ -11,7 +11,7 @@ namespace ffi {
 namespace {
 
 Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::BlockLstmProblem* problem) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   std::vector<int64_t> seq_len_max;
   RNN_OPS_RETURN_IF_ERROR(
       call->HostValues(op.Input(Arg::seq_len_max), "seq_len_max", &seq_len_max));

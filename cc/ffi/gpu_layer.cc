@@ -11,7 +11,7 @@ namespace ffi {
 namespace {
 
 Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::LayerProblem* problem) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   *problem = gpu::MakeLayerProblem(call->config(), call->dtype(), call->tensors());
   return call->Attr("allow_tf32", &problem->allow_tf32);
 }

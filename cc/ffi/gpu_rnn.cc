@@ -16,10 +16,10 @@ namespace {
 // A problem, and the lengths that it refers to.
 struct Problem {
   std::vector<int32_t> lengths;
-  gpu::RnnProblem gpu;
+  gpu::StackProblem gpu;
 
-  // Call it after call.Take().
-  Status Take(const GpuCall& call) {
+  // Call it after call.Bind().
+  Status Read(const GpuCall& call) {
     RnnConfig& config = gpu;
     config = call.config();
     std::vector<int32_t> given;
@@ -27,8 +27,9 @@ struct Problem {
         call.HostValues(call.op().Input(Arg::sequence_lengths), "sequence_lengths", &given));
     if (!given.empty()) RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(given[0]));
     lengths.resize(static_cast<size_t>(config.batch));
+    int64_t sum = 0;
     RNN_OPS_RETURN_IF_ERROR(
-        TakeSequenceLengths(given.data(), config.batch, config.max_time, lengths.data()));
+        CopySequenceLengths(given.data(), config.batch, config.max_time, lengths.data(), &sum));
     gpu.dtype = call.dtype();
     gpu.lengths = lengths.data();
     return call.Attr("allow_tf32", &gpu.allow_tf32);
@@ -80,9 +81,9 @@ class ReserveResult : public gpu::DeviceAllocator {
 }  // namespace
 
 Status GpuRnnForward(const OpSpec& op, GpuCall* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   Problem problem;
-  RNN_OPS_RETURN_IF_ERROR(problem.Take(*call));
+  RNN_OPS_RETURN_IF_ERROR(problem.Read(*call));
   gpu::RnnForwardArgs args;
   args.problem = problem.gpu;
   RNN_OPS_RETURN_IF_ERROR(DrawSeed(*call, &args.dropout_seed));
@@ -102,9 +103,9 @@ Status GpuRnnForward(const OpSpec& op, GpuCall* call) {
 }
 
 Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   Problem problem;
-  RNN_OPS_RETURN_IF_ERROR(problem.Take(*call));
+  RNN_OPS_RETURN_IF_ERROR(problem.Read(*call));
   gpu::RnnBackwardArgs args;
   args.problem = problem.gpu;
   gpu::SetBackward(call->tensors(), &args);

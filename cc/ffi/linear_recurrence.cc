@@ -6,7 +6,7 @@ namespace rnn_ops {
 namespace ffi {
 
 Status LinearRecurrence(const OpSpec& op, Call* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
   bool transposed = false;
   RNN_OPS_RETURN_IF_ERROR(call->Attr("transposed", &transposed));
   if (IsNarrow(call->dtype())) return InvalidArgument("T must be float or double.");

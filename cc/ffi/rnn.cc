@@ -13,16 +13,17 @@ namespace rnn_ops {
 namespace ffi {
 namespace {
 
-// Gets the checked lengths, [B].
-Status TakeLengths(const Call& call, std::vector<int32_t>* lengths) {
+// Copies the lengths, [B], to `memory` and refers to them in *lengths.
+Status CopyLengths(const Call& call, std::vector<int32_t>* memory, cpu::SequenceLengths* lengths) {
   const RnnConfig& config = call.config();
-  lengths->resize(config.batch);
+  memory->resize(config.batch);
+  lengths->steps = memory->data();
   const auto* given = static_cast<const int32_t*>(call.tensors().in(Arg::sequence_lengths));
   if (given != nullptr && config.batch > 0) RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(given[0]));
-  return TakeSequenceLengths(given, config.batch, config.max_time, lengths->data());
+  return CopySequenceLengths(given, config.batch, config.max_time, memory->data(), &lengths->sum);
 }
 
-Status TakeKey(const Call& call, DropoutKey* key) {
+Status DrawKey(const Call& call, DropoutKey* key) {
   const void* given = call.tensors().in(Arg::seed);
   const bool zones_out = call.attrs().has_zoneout() && given != nullptr;
   if (!HasDropout(call.attrs()) && !zones_out) return Status();
@@ -34,18 +35,16 @@ Status TakeKey(const Call& call, DropoutKey* key) {
 }  // namespace
 
 Status RnnForward(const OpSpec& op, Call* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
-  std::vector<int32_t> lengths;
-  RNN_OPS_RETURN_IF_ERROR(TakeLengths(*call, &lengths));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
+  std::vector<int32_t> memory;
+  cpu::SequenceLengths lengths;
+  RNN_OPS_RETURN_IF_ERROR(CopyLengths(*call, &memory, &lengths));
   DropoutKey key;
-  RNN_OPS_RETURN_IF_ERROR(TakeKey(*call, &key));
+  RNN_OPS_RETURN_IF_ERROR(DrawKey(*call, &key));
   cpu::RnnProblem problem = cpu::MakeRnnProblem(call->config(), call->dtype(), call->tensors());
-  problem.lengths = lengths.data();
+  problem.lengths = lengths;
   problem.dropout_key[0] = key.k0;
   problem.dropout_key[1] = key.k1;
-  if (problem.is_training) {
-    RNN_OPS_RETURN_IF_ERROR(call->CheckReserveResult(cpu::LongestReserveBytes(problem)));
-  }
   call->SetZeros();
   RNN_OPS_RETURN_IF_ERROR(cpu::RunRnnForward(problem, call->tensors(), call));
   call->FinishReserve();
@@ -53,11 +52,12 @@ Status RnnForward(const OpSpec& op, Call* call) {
 }
 
 Status RnnBackprop(const OpSpec& op, Call* call) {
-  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
-  std::vector<int32_t> lengths;
-  RNN_OPS_RETURN_IF_ERROR(TakeLengths(*call, &lengths));
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
+  std::vector<int32_t> memory;
+  cpu::SequenceLengths lengths;
+  RNN_OPS_RETURN_IF_ERROR(CopyLengths(*call, &memory, &lengths));
   cpu::RnnProblem problem = cpu::MakeRnnProblem(call->config(), call->dtype(), call->tensors());
-  problem.lengths = lengths.data();
+  problem.lengths = lengths;
   call->SetZeros();
   return cpu::RunRnnBackward(problem, call->tensors(), call);
 }

@@ -59,9 +59,9 @@ Buffer ToBuffer(const AnyBuffer& given) {
 
 }  // namespace
 
-Status Tensors::Take(const OpSpec& op) {
+Status Tensors::Bind(const OpSpec& op) {
   op_ = &op;
-  RNN_OPS_RETURN_IF_ERROR(TakeBuffers());
+  RNN_OPS_RETURN_IF_ERROR(BindBuffers());
   if (op.family != OpFamily::kBlockLstm) {
     const auto get = [this](const char* name, auto* value) { return Attr(name, value); };
     RNN_OPS_RETURN_IF_ERROR(ReadAttrs(op.attrs, get, &rnn_attrs_));
@@ -69,7 +69,7 @@ Status Tensors::Take(const OpSpec& op) {
   return CheckShapes();
 }
 
-Status Tensors::TakeBuffers() {
+Status Tensors::BindBuffers() {
   const int num_args = op_->inputs.count, num_results = op_->num_outputs();
   if (static_cast<int>(given_args_.size()) != num_args ||
       static_cast<int>(given_results_.size()) != num_results) {

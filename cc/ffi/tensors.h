@@ -32,8 +32,8 @@ class Tensors {
   Tensors& operator=(const Tensors&) = delete;
 
   // Reads the buffers and the attributes of an RNN, and checks types and shapes against the table
-  // of the op. Call Take first.
-  Status Take(const OpSpec& op);
+  // of the op. Call Bind first.
+  Status Bind(const OpSpec& op);
 
   const OpSpec& op() const { return *op_; }
   const RnnAttrs& attrs() const { return rnn_attrs_; }
@@ -79,7 +79,7 @@ class Tensors {
   const xla::ffi::RemainingArgs given_args_;
   const xla::ffi::RemainingRets given_results_;
   const xla::ffi::Dictionary attrs_;
-  Status TakeBuffers();
+  Status BindBuffers();
   Status CheckShapes();
 
   const OpSpec* op_ = nullptr;

@@ -56,29 +56,29 @@ CublasHandles::Lease::~Lease() {
   if (owner_ == nullptr) return;
   {
     std::lock_guard<std::mutex> lock(owner_->mutex_);
-    --place_->taken;
-    if (handle_ != nullptr) place_->idle.push_back(handle_);
+    --slot_->taken;
+    if (handle_ != nullptr) slot_->idle.push_back(handle_);
   }
   owner_->returned_.notify_all();
 }
 
 CublasHandles::~CublasHandles() {
-  for (const auto& place : places_) {
-    for (cublasHandle_t handle : place.second.idle) api_.Destroy(handle);
+  for (const auto& slot : slots_) {
+    for (cublasHandle_t handle : slot.second.idle) api_.Destroy(handle);
   }
 }
 
 Status CublasHandles::Acquire(uint64_t context, Lease* lease) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    Place& place = places_[context];
-    returned_.wait(lock, [&place] { return place.taken < kMostPerContext; });
-    ++place.taken;
+    Slot& slot = slots_[context];
+    returned_.wait(lock, [&slot] { return slot.taken < kMostPerContext; });
+    ++slot.taken;
     lease->owner_ = this;
-    lease->place_ = &place;
-    if (!place.idle.empty()) {
-      lease->handle_ = place.idle.back();
-      place.idle.pop_back();
+    lease->slot_ = &slot;
+    if (!slot.idle.empty()) {
+      lease->handle_ = slot.idle.back();
+      slot.idle.pop_back();
       return Status();
     }
   }

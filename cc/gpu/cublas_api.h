@@ -34,7 +34,7 @@ Status FromCublas(const CublasApi& api, cublasStatus_t status, const char* call)
 // caller's allocator. If all handles are in use, a call waits for one.
 // WHY handles are not kept per stream: each user sets the stream and the workspace of the handle.
 class CublasHandles {
-  struct Place {
+  struct Slot {
     std::vector<cublasHandle_t> idle;
     int taken = 0;
   };
@@ -54,7 +54,7 @@ class CublasHandles {
    private:
     friend class CublasHandles;
     CublasHandles* owner_ = nullptr;
-    Place* place_ = nullptr;
+    Slot* slot_ = nullptr;
     cublasHandle_t handle_ = nullptr;
   };
 
@@ -71,7 +71,7 @@ class CublasHandles {
   const CublasApi& api_;
   std::mutex mutex_;
   std::condition_variable returned_;
-  std::map<uint64_t, Place> places_;
+  std::map<uint64_t, Slot> slots_;
 };
 
 }  // namespace gpu

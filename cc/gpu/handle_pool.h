@@ -20,7 +20,7 @@ namespace gpu {
 // and a handle holds device memory outside the caller's allocator. The stream runs its calls one
 // after the other anyway.
 class HandlePool {
-  struct Place {
+  struct Slot {
     std::unique_ptr<CudnnHandle> handle;  // null: not created yet
     bool taken = false;
     int users = 0;         // calls that have or await the handle
@@ -39,12 +39,12 @@ class HandlePool {
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ~Lease();
-    cudnnHandle_t get() const { return place_->handle->get(); }
+    cudnnHandle_t get() const { return slot_->handle->get(); }
 
    private:
     friend class HandlePool;
     HandlePool* pool_ = nullptr;
-    Place* place_ = nullptr;
+    Slot* slot_ = nullptr;
   };
 
   explicit HandlePool(const CudnnApi* api) : api_(*api) {}
@@ -56,12 +56,12 @@ class HandlePool {
  private:
   // Removes a handle if `device` has too many. The caller holds the lock, and destroys the handle
   // after releasing the lock, because cuDNN then waits for the device.
-  std::unique_ptr<CudnnHandle> TakeSurplus(int device);
+  std::unique_ptr<CudnnHandle> RemoveSurplus(int device);
 
   const CudnnApi& api_;
   std::mutex mutex_;
   std::condition_variable returned_;
-  std::map<std::pair<int, void*>, Place> places_;  // only its user accesses a taken place's handle
+  std::map<std::pair<int, void*>, Slot> slots_;  // only its user accesses a taken slot's handle
   int64_t uses_ = 0;
 };
 

@@ -72,14 +72,14 @@ Status ParseAlgoPolicy(const char* text, AlgoPolicy* policy) {
 // From the lowest bit: two bits for each algorithm, and one bit for cuDNN computing in float32
 // although the tensors have another type.
 int8_t CodeOf(const RnnChoice& choice, Dtype dtype) {
-  const int narrow = choice.compute != dtype ? 1 : 0;
-  return static_cast<int8_t>(1 + choice.algos.forward + 4 * choice.algos.backward + 16 * narrow);
+  const int widened = choice.compute != dtype ? 1 : 0;
+  return static_cast<int8_t>(1 + choice.algos.forward + 4 * choice.algos.backward + 16 * widened);
 }
 
 Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice) {
   const int bits = code - 1;
-  const bool narrow = bits >= 16;
-  if (bits < 0 || bits >= 32 || (narrow && dtype != Dtype::kBFloat16)) {
+  const bool widened = bits >= 16;
+  if (bits < 0 || bits >= 32 || (widened && dtype != Dtype::kBFloat16)) {
     return InvalidArgument(
         "host_reserved must be the output of the forward op with is_training=True on a GPU for "
         "these inputs and attributes, but it is ",
@@ -87,7 +87,7 @@ Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice) {
   }
   choice->algos.forward = static_cast<cudnnRNNAlgo_t>(bits % 4);
   choice->algos.backward = static_cast<cudnnRNNAlgo_t>(bits / 4 % 4);
-  choice->compute = narrow ? Dtype::kFloat32 : dtype;
+  choice->compute = widened ? Dtype::kFloat32 : dtype;
   return Status();
 }
 

@@ -13,14 +13,14 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-bool IsLstm(const RnnProblem& problem) { return problem.mode == RnnMode::kLstm; }
+bool IsLstm(const StackProblem& problem) { return problem.mode == RnnMode::kLstm; }
 
-int64_t StateBytes(const RnnProblem& problem, int64_t width) {
+int64_t StateBytes(const StackProblem& problem, int64_t width) {
   const RnnConfig& c = problem;
   return c.num_pseudo_layers() * c.batch * width * SizeOf(problem.dtype);
 }
 
-int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
+int64_t SequenceBytes(const StackProblem& problem, int64_t width) {
   const RnnConfig& c = problem;
   return c.max_time * c.batch * width * SizeOf(problem.dtype);
 }
@@ -32,7 +32,7 @@ bool CanCutOff(const RnnConfig& c) { return c.time_major || c.batch <= 1; }
 // steps of the result `sequence` to zero.
 // WHY: a persistent kernel may run sequences of one length, which may be shorter than T.
 Status CutOffEmptySteps(const DeviceOps& ops, void* stream, int64_t width, void* sequence,
-                        RnnProblem* problem) {
+                        StackProblem* problem) {
   RnnConfig& c = *problem;
   const int64_t longest = *std::max_element(problem->lengths, problem->lengths + c.batch);
   if (longest == c.max_time || !CanCutOff(c)) return Status();
@@ -42,19 +42,19 @@ Status CutOffEmptySteps(const DeviceOps& ops, void* stream, int64_t width, void*
   return ops.Zero(stream, static_cast<char*>(sequence) + bytes, all_bytes - bytes);
 }
 
-bool IsFull(const RnnProblem& problem) {
+bool IsFull(const StackProblem& problem) {
   const int32_t* const end = problem.lengths + problem.batch;
   return std::all_of(problem.lengths, end,
                      [&](int32_t length) { return length == problem.max_time; });
 }
 
-RnnChoiceKey ChoiceKey(const RnnProblem& problem, const RnnGpuCall& call) {
+RnnChoiceKey ChoiceKey(const StackProblem& problem, const RnnGpuCall& call) {
   return {call.device, problem, problem.dtype, IsFull(problem)};
 }
 
 }  // namespace
 
-bool HasNoSteps(const RnnProblem& problem) {
+bool HasNoSteps(const StackProblem& problem) {
   const int32_t* const end = problem.lengths + problem.batch;
   return std::all_of(problem.lengths, end, [](int32_t length) { return length == 0; });
 }
@@ -102,9 +102,9 @@ Status RnnExecutor::GetTraits(const RnnGpuCall& call, DeviceTraits* traits) {
   return Status();
 }
 
-Status RnnExecutor::GetPlan(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
-                            const RnnChoice& choice, Pass pass, const void* params,
-                            RnnPlan::Pointer* plan) {
+Status RnnExecutor::GetPlan(const StackProblem& problem, const RnnGpuCall& call,
+                            cudnnHandle_t handle, const RnnChoice& choice, Pass pass,
+                            const void* params, RnnPlan::Pointer* plan) {
   RnnPlanKey key;
   key.device = call.device;
   key.network = NetworkOf(problem);
@@ -148,7 +148,7 @@ Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& cal
   return RunBackward(args, call, handle.get(), choice);
 }
 
-Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
+Status RnnExecutor::GetReserveBytes(const StackProblem& problem, const RnnGpuCall& call,
                                     cudnnHandle_t handle, const RnnChoice& choice,
                                     const RnnCallDescriptors& descriptors,
                                     const std::vector<int>& lengths, const void* params,
@@ -167,8 +167,8 @@ Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall&
   return Status();
 }
 
-Status RnnExecutor::ReserveBytes(const RnnProblem& given, int device, int64_t* bytes) {
-  RnnProblem problem = given;
+Status RnnExecutor::ReserveBytes(const StackProblem& given, int device, int64_t* bytes) {
+  StackProblem problem = given;
   // A call without longer sequences runs no more steps, and other calls fail.
   if (CanCutOff(problem)) problem.max_time = std::min(problem.max_time, kMostSteps);
   RNN_OPS_RETURN_IF_ERROR(CheckSizes(problem));
@@ -178,7 +178,7 @@ Status RnnExecutor::ReserveBytes(const RnnProblem& given, int device, int64_t* b
   return LargestReserveBytes(problem, call, handle.get(), bytes);
 }
 
-Status RnnExecutor::LargestReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
+Status RnnExecutor::LargestReserveBytes(const StackProblem& problem, const RnnGpuCall& call,
                                         cudnnHandle_t handle, int64_t* bytes) {
   DeviceTraits traits;
   RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));

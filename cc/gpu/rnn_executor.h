@@ -24,7 +24,7 @@ namespace rnn_ops {
 namespace gpu {
 
 // True if no sequence has a time step, so that cuDNN has nothing to do.
-bool HasNoSteps(const RnnProblem& problem);
+bool HasNoSteps(const StackProblem& problem);
 
 // Calls without steps: the final states are the initial states, and the gradients pass through.
 Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
@@ -50,22 +50,22 @@ class RnnExecutor {
   Status Forward(const RnnForwardArgs& args, const RnnGpuCall& call);
   Status Backward(const RnnBackwardArgs& args, const RnnGpuCall& call);
   // The context of `device` must be current.
-  Status ReserveBytes(const RnnProblem& problem, int device, int64_t* bytes);
+  Status ReserveBytes(const StackProblem& problem, int device, int64_t* bytes);
 
  private:
   Status GetTraits(const RnnGpuCall& call, DeviceTraits* traits);
-  Status GetPlan(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
+  Status GetPlan(const StackProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
                  const RnnChoice& choice, Pass pass, const void* params, RnnPlan::Pointer* plan);
   Status RunForward(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                     const RnnChoice& choice);
   Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                      const RnnChoice& choice);
   // The reserve space that both passes of `choice` need, for a call with `descriptors`.
-  Status GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
+  Status GetReserveBytes(const StackProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
                          const RnnChoice& choice, const RnnCallDescriptors& descriptors,
                          const std::vector<int>& lengths, const void* params, int64_t* bytes);
   // The maximum over all choices and all lengths.
-  Status LargestReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
+  Status LargestReserveBytes(const StackProblem& problem, const RnnGpuCall& call,
                              cudnnHandle_t handle, int64_t* bytes);
   // Runs one step forward and, in training, backward in scratch memory, to test whether cuDNN
   // accepts `choice`.

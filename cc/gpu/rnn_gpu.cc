@@ -75,7 +75,7 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
   return executor->Backward(args, call);
 }
 
-Status RnnReserveBytes(const RnnProblem& problem, int device, int64_t* bytes) {
+Status RnnReserveBytes(const StackProblem& problem, int device, int64_t* bytes) {
   *bytes = 0;
   if (problem.max_time == 0 || problem.batch == 0) return Status();
   GpuAlgorithm algorithm;

@@ -13,8 +13,8 @@
 namespace rnn_ops {
 namespace gpu {
 
-// One problem. Validate() and, for the lengths, ValidateSequenceLengths() must have checked it.
-struct RnnProblem : RnnConfig {
+// One stack. Validate() and, for the lengths, ValidateSequenceLengths() must have checked it.
+struct StackProblem : RnnConfig {
   Dtype dtype = Dtype::kFloat32;
   const int32_t* lengths = nullptr;  // [B] on the host, each in [0, T]; not kept after the call
   bool allow_tf32 = false;           // float32 products may round their operands to TF32
@@ -37,7 +37,7 @@ constexpr int8_t kReserveOfProgram = 64;
 // tensor. A pointer may be null if its tensor has no elements; c0, c_n, ... may also be null
 // without LSTM.
 struct RnnForwardArgs {
-  RnnProblem problem;
+  StackProblem problem;
   // In training with dropout > 0: the seed of the masks of this call. cuDNN with a generator takes
   // that of the generator's first call for all its calls, in their order.
   uint64_t dropout_seed = 0;
@@ -60,7 +60,7 @@ struct RnnForwardArgs {
 };
 
 struct RnnBackwardArgs {
-  RnnProblem problem;  // like in forward, which must have run with is_training
+  StackProblem problem;  // like in forward, which must have run with is_training
   const void* x = nullptr;
   const void* h0 = nullptr;
   const void* c0 = nullptr;
@@ -103,7 +103,7 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call);
 // kReserveOfProgram. The size is a whole number of elements of any type, and 0 if T or B is 0.
 // problem.lengths is not read. Makes the primary context of `device`, an ordinal, current while it
 // calls cuDNN.
-Status RnnReserveBytes(const RnnProblem& problem, int device, int64_t* bytes);
+Status RnnReserveBytes(const StackProblem& problem, int device, int64_t* bytes);
 
 // The version of the cuDNN library that the functions above use, such as 90300.
 Status CudnnVersion(int64_t* version);

@@ -5,7 +5,7 @@
 namespace rnn_ops {
 namespace gpu {
 
-RnnStaging::RnnStaging(const DeviceOps& ops, const RnnProblem& problem, Dtype compute,
+RnnStaging::RnnStaging(const DeviceOps& ops, const StackProblem& problem, Dtype compute,
                        const RnnGpuCall& call)
     : ops_(ops), problem_(problem), compute_(compute), call_(call) {
   for (int64_t b = 0; b < problem.batch; ++b) {

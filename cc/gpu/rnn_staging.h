@@ -30,7 +30,7 @@ enum class Padding { kZeroByCudnn, kLeftByCudnn };
 class RnnStaging {
  public:
   // All arguments must outlive this object.
-  RnnStaging(const DeviceOps& ops, const RnnProblem& problem, Dtype compute,
+  RnnStaging(const DeviceOps& ops, const StackProblem& problem, Dtype compute,
              const RnnGpuCall& call);
 
   // Call it before the functions below. Copies the lengths to the device if a length is 0.
@@ -80,7 +80,7 @@ class RnnStaging {
   Status FinishParams();
 
   const DeviceOps& ops_;
-  const RnnProblem& problem_;
+  const StackProblem& problem_;
   const Dtype compute_;
   const RnnGpuCall& call_;
   std::vector<int> lengths_;

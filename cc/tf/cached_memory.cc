@@ -35,7 +35,7 @@ class CachedAllocator : public Allocator {
 
   void* AllocateRaw(size_t alignment, size_t num_bytes) override {
     if (alignment > kPage || num_bytes >= static_cast<size_t>(kSizeLimit)) return nullptr;
-    return ProcessBlockCache().Take(static_cast<int64_t>(num_bytes));
+    return ProcessBlockCache().Acquire(static_cast<int64_t>(num_bytes));
   }
 
   void DeallocateRaw(void* data) override { ProcessBlockCache().Return(data); }

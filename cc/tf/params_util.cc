@@ -78,8 +78,8 @@ absl::Status CheckParamsShape(const RnnConfig& config, const PartialShape& shape
       " and these attributes, but its shape is ", ToString(shape), "."));
 }
 
-absl::Status CheckParamsSizeFits(int64_t size, bool narrow) {
-  if (!narrow || size <= std::numeric_limits<int32_t>::max()) return absl::OkStatus();
+absl::Status CheckParamsSizeFits(int64_t size, bool is_int32) {
+  if (!is_int32 || size <= std::numeric_limits<int32_t>::max()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       StrCat("params_size is ", size, ", which S=int32 cannot hold. Use S=int64."));
 }

@@ -67,7 +67,7 @@ absl::Status CheckCanonicalCounts(const RnnConfig& config, const CanonicalCounts
 absl::Status CheckParamsShape(const RnnConfig& config, const PartialShape& shape);
 
 // Returns InvalidArgument if `size` does not fit the type of CudnnRNNParamsSize's output.
-absl::Status CheckParamsSizeFits(int64_t size, bool narrow);
+absl::Status CheckParamsSizeFits(int64_t size, bool is_int32);
 
 }  // namespace tf_kernels
 }  // namespace rnn_ops

@@ -16,15 +16,15 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kGranule = int64_t{64} << 10;  // block sizes are multiples of kGranule
-constexpr size_t kMaxKept = 64;
+constexpr size_t kMaxCached = 64;
 
 // Blocks below kMarkedBytes are marked with MADV_FREE only if more than about kMostUnmarked bytes
-// of unmarked blocks are kept. Marking pages of 4 KiB and writing to these pages again would take a
-// tenth of a call of 0.5 ms.
+// of unmarked blocks are cached. Marking pages of 4 KiB and writing to these pages again would take
+// a tenth of a call of 0.5 ms.
 constexpr int64_t kMarkedBytes = int64_t{4} << 20;
 constexpr int64_t kMostUnmarked = int64_t{32} << 20;
 
-// The size of the largest kept block that may serve a request of `bytes`. The extra quarter lets
+// The size of the largest cached block that may serve a request of `bytes`. The extra quarter lets
 // batches of different lengths share blocks, and leaves at most a fifth of a block unused. With a
 // larger bound a small request would take the block that the next large request needs.
 int64_t LargestFit(int64_t bytes) { return bytes + bytes / 4; }
@@ -51,12 +51,12 @@ void* MapAligned(int64_t bytes) {
 
 }  // namespace
 
-BlockCache::~BlockCache() { Unmap(&kept_); }
+BlockCache::~BlockCache() { Unmap(&cached_); }
 
-void* BlockCache::Take(int64_t bytes) {
+void* BlockCache::Acquire(int64_t bytes) {
   if (bytes <= 0 || bytes >= kSizeLimit) return nullptr;
   bytes = RoundUp(bytes, kGranule);
-  Blocks::node_type block = TakeKept(bytes);
+  Blocks::node_type block = AcquireCached(bytes);
   if (block.empty()) block = MapNew(bytes);
   if (block.empty()) return nullptr;
   void* const data = block.key();
@@ -77,22 +77,22 @@ void BlockCache::Return(void* data) {
                             unmarked_bytes_ + block.mapped().bytes > kMostUnmarked;
   }
   const size_t bytes = static_cast<size_t>(block.mapped().bytes);
-  // MADV_FREE: until the pages are written again, the kernel may take the pages of a kept block
-  // when memory is short, so kept blocks do not reduce the memory of other programs. If the kernel
-  // takes no page, reuse causes no page faults for huge pages and cheap page faults for small
-  // pages. A block that cannot be marked is not kept.
-  const bool keep = block.mapped().bytes <= limit_ &&
-                    (!block.mapped().marked || madvise(data, bytes, MADV_FREE) == 0);
-  if (keep) {
-    Keep(std::move(block));
+  // MADV_FREE: until the pages are written again, the kernel may take the pages of a cached block
+  // when memory is short, so cached blocks do not reduce the memory of other programs. If the
+  // kernel takes no page, reuse causes no page faults for huge pages and cheap page faults for
+  // small pages. A block that cannot be marked is not cached.
+  const bool cacheable = block.mapped().bytes <= limit_ &&
+                         (!block.mapped().marked || madvise(data, bytes, MADV_FREE) == 0);
+  if (cacheable) {
+    Cache(std::move(block));
   } else {
     munmap(data, bytes);
   }
 }
 
-int64_t BlockCache::kept_bytes() const {
+int64_t BlockCache::cached_bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return kept_bytes_;
+  return cached_bytes_;
 }
 
 int64_t BlockCache::in_use_bytes() const {
@@ -100,25 +100,25 @@ int64_t BlockCache::in_use_bytes() const {
   return in_use_bytes_;
 }
 
-// The smallest kept block that fits. Among blocks of equal size the block returned last, because
+// The smallest cached block that fits. Among blocks of equal size the block returned last, because
 // its pages are most likely still present. Empty if no block fits.
-BlockCache::Blocks::node_type BlockCache::TakeKept(int64_t bytes) {
+BlockCache::Blocks::node_type BlockCache::AcquireCached(int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  auto best = kept_.end();
-  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+  auto best = cached_.end();
+  for (auto it = cached_.begin(); it != cached_.end(); ++it) {
     const Block& block = it->second;
     if (block.bytes < bytes || block.bytes > LargestFit(bytes)) continue;
     const bool better =
-        best == kept_.end() || block.bytes < best->second.bytes ||
+        best == cached_.end() || block.bytes < best->second.bytes ||
         (block.bytes == best->second.bytes && block.returned > best->second.returned);
     if (better) best = it;
   }
-  if (best == kept_.end()) return {};
+  if (best == cached_.end()) return {};
   CountOut(best->second);
-  return kept_.extract(best);
+  return cached_.extract(best);
 }
 
-// Empty if the system has no memory even after all kept blocks were unmapped.
+// Empty if the system has no memory even after all cached blocks were unmapped.
 BlockCache::Blocks::node_type BlockCache::MapNew(int64_t bytes) {
   Blocks fresh;
   try {
@@ -131,8 +131,8 @@ BlockCache::Blocks::node_type BlockCache::MapNew(int64_t bytes) {
     Blocks all;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      all.swap(kept_);
-      kept_bytes_ = unmarked_bytes_ = 0;
+      all.swap(cached_);
+      cached_bytes_ = unmarked_bytes_ = 0;
     }
     Unmap(&all);
     data = MapAligned(bytes);
@@ -143,31 +143,31 @@ BlockCache::Blocks::node_type BlockCache::MapNew(int64_t bytes) {
   return block;
 }
 
-// Keeps a block that is not larger than the limit. Then unmaps the blocks returned longest ago
-// until the kept blocks are within the limits.
-void BlockCache::Keep(Blocks::node_type block) {
+// Caches a block that is not larger than the limit. Then unmaps the blocks returned longest ago
+// until the cached blocks are within the limits.
+void BlockCache::Cache(Blocks::node_type block) {
   Blocks evicted;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     block.mapped().returned = ++returns_;
-    kept_bytes_ += block.mapped().bytes;
+    cached_bytes_ += block.mapped().bytes;
     if (!block.mapped().marked) unmarked_bytes_ += block.mapped().bytes;
-    kept_.insert(std::move(block));
-    while (kept_bytes_ > limit_ || kept_.size() > kMaxKept) {
-      auto oldest = kept_.begin();
-      for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    cached_.insert(std::move(block));
+    while (cached_bytes_ > limit_ || cached_.size() > kMaxCached) {
+      auto oldest = cached_.begin();
+      for (auto it = cached_.begin(); it != cached_.end(); ++it) {
         if (it->second.returned < oldest->second.returned) oldest = it;
       }
       CountOut(oldest->second);
-      evicted.insert(kept_.extract(oldest));
+      evicted.insert(cached_.extract(oldest));
     }
   }
   Unmap(&evicted);
 }
 
-// Subtracts a block from the counts of kept bytes.
+// Subtracts a block from the counts of cached bytes.
 void BlockCache::CountOut(const Block& block) {
-  kept_bytes_ -= block.bytes;
+  cached_bytes_ -= block.bytes;
   if (!block.marked) unmarked_bytes_ -= block.bytes;
 }
 

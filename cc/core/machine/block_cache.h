@@ -1,4 +1,4 @@
-// Large memory blocks that are kept for the next call. Without this cache the C library would
+// Large memory blocks that are cached for the next call. Without this cache the C library would
 // return a freed large block to the system, and the next call would pay for a page fault on every
 // page.
 #ifndef TF_RNN_OPS_CC_CORE_MACHINE_BLOCK_CACHE_H_
@@ -13,50 +13,50 @@ namespace rnn_ops {
 
 class BlockCache {
  public:
-  // Keeps at most `limit` bytes of returned blocks; 0 keeps no block.
+  // Caches at most `limit` bytes of returned blocks; 0 caches no block.
   explicit BlockCache(int64_t limit) : limit_(limit) {}
-  // Unmaps the kept blocks. Blocks in use stay valid.
+  // Unmaps the cached blocks. Blocks in use stay valid.
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
   // Returns at least `bytes` bytes with undefined contents, aligned to a page, or to 2 MiB if
   // `bytes` is at least 2 MiB. Null if the system has no memory or bytes <= 0. Any thread may call
-  // Take, and any thread may return the block.
-  void* Take(int64_t bytes);
+  // Acquire, and any thread may return the block.
+  void* Acquire(int64_t bytes);
 
-  // Ends the use of a block from Take(). Ignores other pointers.
+  // Ends the use of a block from Acquire(). Ignores other pointers.
   void Return(void* data);
 
   // Called around a fork: BeforeFork in the parent, AfterFork in the parent and in the child.
   void BeforeFork();
   void AfterFork();
 
-  int64_t kept_bytes() const;
+  int64_t cached_bytes() const;
   int64_t in_use_bytes() const;
 
  private:
   struct Block {
     int64_t bytes = 0;
     uint64_t returned = 0;  // the number of the return, as a time stamp
-    bool marked = false;    // whether the kernel may take the pages while the block is kept
+    bool marked = false;    // whether the kernel may take the pages while the block is cached
   };
   // The descriptions are stored outside the blocks, so a stray write into a block cannot change
   // them. Descriptions move between the maps as nodes, which cannot fail.
   using Blocks = std::map<void*, Block>;
 
-  Blocks::node_type TakeKept(int64_t bytes);
+  Blocks::node_type AcquireCached(int64_t bytes);
   Blocks::node_type MapNew(int64_t bytes);
-  void Keep(Blocks::node_type block);
+  void Cache(Blocks::node_type block);
   void CountOut(const Block& block);
   static void Unmap(Blocks* blocks);
 
   const int64_t limit_;
   mutable std::mutex mutex_;  // never held during a system call
   Blocks in_use_;
-  Blocks kept_;
-  int64_t kept_bytes_ = 0;
-  int64_t unmarked_bytes_ = 0;  // the part of kept_bytes_ that is not marked
+  Blocks cached_;
+  int64_t cached_bytes_ = 0;
+  int64_t unmarked_bytes_ = 0;  // the part of cached_bytes_ that is not marked
   int64_t in_use_bytes_ = 0;
   uint64_t returns_ = 0;
 };

@@ -55,13 +55,13 @@ class Stages {
       if ((present_.load(std::memory_order_relaxed) & own) == 0) {
         present_.fetch_or(own, std::memory_order_relaxed);
       }
-      Take(worker, stage, work);
-      TakeAll(~present_.load(std::memory_order_relaxed), stage, work);
+      ClaimAndRun(worker, stage, work);
+      ClaimAndRunAll(~present_.load(std::memory_order_relaxed), stage, work);
       Spin late(late_after_);
       while (stage_.Load() == stage && late.Again()) {
       }
       if (stage_.Load() != stage) continue;
-      present_.fetch_and(~TakeAll(~uint64_t{0}, stage, work), std::memory_order_relaxed);
+      present_.fetch_and(~ClaimAndRunAll(~uint64_t{0}, stage, work), std::memory_order_relaxed);
       Spin spin(kSpinFor);
       while (stage_.Load() == stage) {
         if (!spin.Again()) stage_.SleepWhile(stage);
@@ -72,7 +72,7 @@ class Stages {
  private:
   // Runs the share if no worker has begun it.
   template <typename Work>
-  bool Take(int64_t share, uint32_t stage, Work& work) {
+  bool ClaimAndRun(int64_t share, uint32_t stage, Work& work) {
     std::atomic<uint32_t>& next = next_[share].value;
     uint32_t expected = stage;
     // Loads first: a failing compare-and-swap would take the cache line from the owner.
@@ -98,13 +98,13 @@ class Stages {
 
   // Runs the shares of `set` that no worker has begun; returns the set of shares that it ran.
   template <typename Work>
-  uint64_t TakeAll(uint64_t set, uint32_t stage, Work& work) {
-    uint64_t taken = 0;
+  uint64_t ClaimAndRunAll(uint64_t set, uint32_t stage, Work& work) {
+    uint64_t ran = 0;
     for (int64_t share = 0; share < shares_; ++share) {
       const uint64_t bit = uint64_t{1} << share;
-      if ((set & bit) != 0 && Take(share, stage, work)) taken |= bit;
+      if ((set & bit) != 0 && ClaimAndRun(share, stage, work)) ran |= bit;
     }
-    return taken;
+    return ran;
   }
 
   // The number of shares that increment one counter. With a single counter, 16 threads would wait

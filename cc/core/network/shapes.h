@@ -76,9 +76,11 @@ Status CheckRunTimeSizes(int64_t length);
 // Checks that every entry of sequence_lengths is in [0, T].
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time);
 
-// Sets `lengths`, [B], to a checked copy of `given`, or to T if `given` is null. The kernel reads
-// the copy, so it reads the checked values even if another thread changes `given`.
-Status TakeSequenceLengths(const int32_t* given, int64_t batch, int64_t max_time, int32_t* lengths);
+// Sets `lengths`, [B], to a checked copy of `given`, or to T if `given` is null, and *sum to the
+// sum of the lengths. The kernel reads the copy, so it reads the checked values even if another
+// thread changes `given`.
+Status CopySequenceLengths(const int32_t* given, int64_t batch, int64_t max_time, int32_t* lengths,
+                           int64_t* sum);
 
 // The number of elements of `element_bytes` that hold `bytes` of reserve space, rounded up. Returns
 // -1 if `bytes` is negative, which means that the size overflowed.

@@ -40,6 +40,7 @@ inline RnnProblem StackOf(const BlockLstmProblem& p) {
   stack.input_size = p.input_size;
   stack.max_time = p.seq_len;
   stack.batch = p.batch;
+  stack.lengths.sum = p.seq_len * p.batch;
   return stack;
 }
 
@@ -87,7 +88,7 @@ class BlockLstmPass {
     plan_.Take(stack_, arena);
     peepholes_ = arena.Take<T>(3 * plan_.layer.sizes.padded);
   }
-  int64_t reserve_bytes() const { return 0; }
+  ReserveSizes reserve_sizes() const { return {}; }
   bool ReadsAsIs(Arg) const { return false; }
   bool WritesAsIs(Arg) const { return false; }
 

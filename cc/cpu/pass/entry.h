@@ -38,9 +38,10 @@ CallTensors Widen(const CallTensors& tensors, const Pass& pass, Widened<Narrow>&
 
 // Returns false if the call must end.
 template <typename Args, typename Pass>
-bool TakeMemory(const Args& args, const Pass& pass, const Arena& measured, MemoryBlocks* blocks) {
-  const MemorySizes sizes = {measured.bytes(), pass.reserve_bytes()};
-  return args.memory.take(args.memory.context, sizes, blocks);
+bool AllocateMemory(const Args& args, const Pass& pass, const Arena& measured,
+                    MemoryBlocks* blocks) {
+  const MemorySizes sizes = {measured.bytes(), pass.reserve_sizes()};
+  return args.memory.allocate(args.memory.context, sizes, blocks);
 }
 
 // Runs a pass on tensors in the type of its arithmetic.
@@ -50,7 +51,7 @@ int32_t RunPass(const Args& args) {
   Arena measured;
   pass.Take(measured);
   MemoryBlocks blocks = {};
-  if (!TakeMemory(args, pass, measured, &blocks)) return kStopped;
+  if (!AllocateMemory(args, pass, measured, &blocks)) return kStopped;
   Arena arena(blocks.scratch);
   pass.Take(arena);
   return pass.Run(args, blocks.reserve);
@@ -66,7 +67,7 @@ int32_t RunWidened(const Args& args) {
   Widen(args.tensors, pass, nothing);
   pass.Take(measured);
   MemoryBlocks blocks = {};
-  if (!TakeMemory(args, pass, measured, &blocks)) return kStopped;
+  if (!AllocateMemory(args, pass, measured, &blocks)) return kStopped;
   Arena arena(blocks.scratch);
   Widened<Narrow> widened(arena, &args.parallel);
   Args wide = args;
@@ -97,18 +98,14 @@ inline int32_t LinearRecurrence(const LinearRecurrenceArgs* args) {
                                          : RunPass<LinearPass<float>>(*args);
 }
 
-template <typename T>
-RnnNetwork NetworkOf(const RnnProblem& p) {
-  const Sizes<T> s = MakeSizes<T>(p);
-  const int64_t rows = Area(p.max_time, p.batch);
-  return {MakeReserve<T>(nullptr, rows, s, p.num_layers).bytes(), AllPackedBytes(p, s),
-          s.operands == OperandType::kPairs   ? kPackedBFloat16Pairs
-          : s.operands == OperandType::kQuads ? kPackedInt8Quads
-                                              : kPackedArithmetic};
+inline PackedFormat FormatOfPacked(const RnnProblem* p) {
+  return p->dtype == kFloat64 ? PackedFormatOf(*p, MakeSizes<double>(*p))
+                              : PackedFormatOf(*p, MakeSizes<float>(*p));
 }
 
-inline RnnNetwork Network(const RnnProblem* p) {
-  return p->dtype == kFloat64 ? NetworkOf<double>(*p) : NetworkOf<float>(*p);
+inline int64_t LongestReserve(const RnnProblem* p) {
+  return p->dtype == kFloat64 ? LongestReserveBytes(*p, MakeSizes<double>(*p))
+                              : LongestReserveBytes(*p, MakeSizes<float>(*p));
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -209,7 +209,7 @@ class LinearPass {
     memory_.a = arena.Take<const void*>(p_.batch);
     memory_.c = arena.Take<T*>(p_.batch);
   }
-  int64_t reserve_bytes() const { return 0; }
+  ReserveSizes reserve_sizes() const { return {}; }
 
   KernelResult Run(const LinearRecurrenceArgs& args, void*) const {
     if (p_.has_gates) PackWeights(args);

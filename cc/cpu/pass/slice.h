@@ -36,7 +36,7 @@ Pointers Shift(Pointers p, int64_t rows) {
 }
 
 // Sorted sequences [j0, j1) of direction d.
-struct SlicePlace {
+struct SliceRange {
   int d;
   int64_t j0, j1;
   int64_t number;  // index of the slice
@@ -50,17 +50,17 @@ class Slice {
   using Pointers = std::remove_reference_t<decltype(Layer::pointers[0])>;
 
   // The row pointers are the pointers of the layer, beginning at `first_pointer`.
-  Slice(const Layer& layer, const SlicePlace& place, int64_t first_pointer)
+  Slice(const Layer& layer, const SliceRange& range, int64_t first_pointer)
       : layer_(layer),
         seq_(*layer.seq),
         s_(layer.sizes),
-        dir_(layer.dirs[place.d]),
-        d_(place.d),
-        pseudo_layer_(layer.first_pseudo_layer + place.d),
-        y_at_(place.d * layer.sizes.hidden),
-        j0_(place.j0),
-        j1_(place.j1),
-        p_(Shift(layer.pointers[place.d], first_pointer)),
+        dir_(layer.dirs[range.d]),
+        d_(range.d),
+        pseudo_layer_(layer.first_pseudo_layer + range.d),
+        y_at_(range.d * layer.sizes.hidden),
+        j0_(range.j0),
+        j1_(range.j1),
+        p_(Shift(layer.pointers[range.d], first_pointer)),
         steps_(j0_ < j1_ ? seq_.length[j0_] : 0) {}
 
   // The number of sequences that are active at step t.
@@ -78,7 +78,7 @@ class Slice {
   const int64_t steps_;  // steps of the longest sequence
 };
 
-// Runs the time loops of all directions of a layer. make(place) returns a slice. One thread calls
+// Runs the time loops of all directions of a layer. make(range) returns a slice. One thread calls
 // its Begin() and Finish(). Between these calls, threads call RunStage(stage, share) for each of
 // its stages() and each partition of the units. Either each thread runs its own slices, or the
 // threads split the units of the only slice and synchronize after each stage (Note [Stages]).
@@ -89,7 +89,7 @@ void RunSlices(const Sequence& seq, int64_t num_dirs, const Split& split,
     Parallel(parallel, num_dirs * split.slices, split.ns, [&](int64_t i) {
       const int64_t number = i % split.slices;
       auto slice =
-          make(SlicePlace{static_cast<int>(i / split.slices), SliceBegin(seq, split.slices, number),
+          make(SliceRange{static_cast<int>(i / split.slices), SliceBegin(seq, split.slices, number),
                           SliceBegin(seq, split.slices, number + 1), number, 0});
       slice.Begin();
       const int64_t stages = slice.stages();
@@ -100,7 +100,7 @@ void RunSlices(const Sequence& seq, int64_t num_dirs, const Split& split,
   }
   Stages stages[2] = {Stages(split.shares), Stages(split.shares)};
   auto slice_of = [&](int64_t d, int64_t worker) {
-    return make(SlicePlace{static_cast<int>(d), 0, seq.batch, 0, worker});
+    return make(SliceRange{static_cast<int>(d), 0, seq.batch, 0, worker});
   };
   for (int64_t d = 0; d < num_dirs; ++d) slice_of(d, 0).Begin();
   Parallel(parallel, num_dirs * split.shares, split.ns, [&](int64_t i) {

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cc/core/check.h"
+#include "cc/cpu/kernel_args.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/simd/vec.h"
@@ -34,15 +36,8 @@ struct Sequence {
   int64_t alive(int64_t t) const { return start[t + 1] - start[t]; }
 };
 
-// If `lengths` is null, every sequence has T steps.
-inline int64_t SumOfLengths(int64_t max_time, int64_t batch, const int32_t* lengths) {
-  int64_t sum = 0;
-  for (int64_t b = 0; b < batch; ++b) sum += lengths ? lengths[b] : max_time;
-  return sum;
-}
-
 inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool time_major,
-                             const int32_t* lengths) {
+                             const SequenceLengths& of) {
   Sequence seq;
   seq.max_time = max_time;
   seq.batch = batch;
@@ -52,10 +47,11 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
   int64_t* user_t = arena.Take<int64_t>(max_time);
   int64_t* user_j = arena.Take<int64_t>(batch);
   int64_t* iota = arena.Take<int64_t>(batch);
-  seq.rows = SumOfLengths(max_time, batch, lengths);
+  seq.rows = of.sum;
   if (arena.measuring()) return seq;
 
   // A counting sort. First, start[t] is the number of sequences longer than t.
+  const int32_t* const lengths = of.steps;
   std::fill(start, start + max_time + 1, 0);
   if (lengths == nullptr) {
     for (int64_t b = 0; b < batch; ++b) perm[b] = b, length[b] = max_time;
@@ -84,6 +80,7 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
     start[t] = sum;
     sum += n;
   }
+  RNN_DCHECK(sum == of.sum);
   start[max_time] = sum;
   for (int64_t t = 0; t < max_time; ++t) user_t[t] = time_major ? t * batch : t;
   for (int64_t j = 0; j < batch; ++j) {

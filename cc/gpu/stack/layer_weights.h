@@ -20,7 +20,8 @@ namespace gpu {
 class LayerWeights {
  public:
   // `blocks`: of the layer and direction. All arguments must outlive this object.
-  LayerWeights(const ProductCall& call, const RnnProblem& problem, const PseudoLayerParams& blocks)
+  LayerWeights(const ProductCall& call, const StackProblem& problem,
+               const PseudoLayerParams& blocks)
       : call_(call), p_(problem), blocks_(blocks) {}
 
   // Copies the weights into scratch memory. `input_size`: of the layer.
@@ -41,7 +42,7 @@ class LayerWeights {
   Status WriteBlock(elementwise::CopyGates copy, const void* from, void* to) const;
 
   const ProductCall& call_;
-  const RnnProblem& p_;
+  const StackProblem& p_;
   const PseudoLayerParams& blocks_;
 };
 

@@ -132,7 +132,7 @@ class StackBackward {
 
   const LayerAlgorithm algorithm_;
   const RnnBackwardArgs& args_;
-  const RnnProblem& p_;
+  const StackProblem& p_;
   const bool is_lstm_;
   const StackReserve reserve_parts_;
   char* const reserve_;

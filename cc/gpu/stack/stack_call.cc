@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 
-LayerProblem ProblemOf(const RnnProblem& p, int64_t layer) {
+LayerProblem ProblemOf(const StackProblem& p, int64_t layer) {
   LayerProblem problem;
   static_cast<RnnConfig&>(problem) = p;
   problem.input_size = p.layer_input_size(layer);
@@ -28,7 +28,7 @@ LayerProblem ProblemOf(const RnnProblem& p, int64_t layer) {
 
 }  // namespace
 
-StackReserve::StackReserve(const RnnProblem& p) : header(kAlignment) {
+StackReserve::StackReserve(const StackProblem& p) : header(kAlignment) {
   const RnnConfig& c = p;
   const int64_t output_bytes = c.max_time * c.batch * c.hidden_size() * SizeOf(p.dtype);
   layer = LayerReserveBytes(ProblemOf(p, 0));
@@ -37,11 +37,11 @@ StackReserve::StackReserve(const RnnProblem& p) : header(kAlignment) {
   bytes = outputs + (c.num_layers - 1) * c.num_dirs() * output;
 }
 
-int64_t StackReserveBytes(const RnnProblem& problem) {
+int64_t StackReserveBytes(const StackProblem& problem) {
   return RoundedReserve(StackReserve(problem).bytes);
 }
 
-StackCall::StackCall(const ProductLibraries& libraries, const RnnProblem& problem,
+StackCall::StackCall(const ProductLibraries& libraries, const StackProblem& problem,
                      const RnnGpuCall& call)
     : outputs(problem.num_pseudo_layers()),
       libraries_(libraries),

@@ -18,7 +18,7 @@ namespace gpu {
 // The parts of the reserve space: a header, the reserve space of each pseudo-layer, and the output
 // [T, B, S] of each one below the last layer. The header holds the key of the dropout.
 struct StackReserve {
-  explicit StackReserve(const RnnProblem& problem);
+  explicit StackReserve(const StackProblem& problem);
   int64_t layer_at(int64_t pseudo) const { return header + pseudo * layer; }
   int64_t output_at(int64_t pseudo) const { return outputs + pseudo * output; }
 
@@ -38,7 +38,7 @@ struct SequenceView {
 class StackCall {
  public:
   // `purpose`s of scratch memory appear in errors. All arguments must outlive this object.
-  StackCall(const ProductLibraries& libraries, const RnnProblem& problem, const RnnGpuCall& call);
+  StackCall(const ProductLibraries& libraries, const StackProblem& problem, const RnnGpuCall& call);
 
   // Prepares products and copies the lengths to the device if a row has fewer than T steps. Call it
   // before the other functions.
@@ -104,7 +104,7 @@ class StackCall {
   bool swaps_states() const { return !p_.time_major && p_.num_pseudo_layers() > 1; }
 
   const ProductLibraries& libraries_;
-  const RnnProblem& p_;
+  const StackProblem& p_;
   const RnnGpuCall& call_;
   const ParamLayout layout_;
   RecyclingAllocator layer_memory_;

@@ -91,7 +91,7 @@ class StackForward {
 
   const LayerAlgorithm algorithm_;
   const RnnForwardArgs& args_;
-  const RnnProblem& p_;
+  const StackProblem& p_;
   const bool is_lstm_;
   const StackReserve reserve_parts_;
   StackCall call_;

@@ -18,7 +18,7 @@ namespace gpu {
 constexpr int8_t kStackAlgorithm = 33;
 
 // The size of the reserve space. Depends on nothing but the problem, without its lengths.
-int64_t StackReserveBytes(const RnnProblem& problem);
+int64_t StackReserveBytes(const StackProblem& problem);
 
 // The functions of rnn_gpu.h, for problems that have a step. Differences:
 // - `algorithm` does not affect the results beyond rounding, and both algorithms share reserve

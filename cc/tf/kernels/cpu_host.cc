@@ -67,13 +67,13 @@ Status CpuHost::Scratch(int64_t bytes, void** data) {
   return Status();
 }
 
-Status CpuHost::NewReserve(int64_t bytes, void** data) {
+Status CpuHost::NewReserve(const cpu::ReserveSizes& sizes, void** data) {
   Tensor* reserve = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(FromTf(AllocateReserveSpace(call_, bytes, &reserve)));
+  RNN_OPS_RETURN_IF_ERROR(FromTf(AllocateReserveSpace(call_, sizes.bytes, &reserve)));
   *data = reserve->data();
   // Clears the bytes that come from rounding up to whole elements.
-  const int64_t padding = static_cast<int64_t>(reserve->TotalBytes()) - bytes;
-  if (padding > 0) std::memset(static_cast<char*>(*data) + bytes, 0, padding);
+  const int64_t padding = static_cast<int64_t>(reserve->TotalBytes()) - sizes.bytes;
+  if (padding > 0) std::memset(static_cast<char*>(*data) + sizes.bytes, 0, padding);
   return Status();
 }
 

@@ -42,7 +42,7 @@ class CpuHost final : public cpu::Host {
   // May be called once. Small scratch memory is on the stack.
   // WHY: an allocation takes longer than a step of a tiny network.
   Status Scratch(int64_t bytes, void** data) override;
-  Status NewReserve(int64_t bytes, void** data) override;
+  Status NewReserve(const cpu::ReserveSizes& sizes, void** data) override;
   PartialShape ShapeOf(Arg input) const override;
   Status Aligned(Arg input, const void** data) override;
 

@@ -27,7 +27,7 @@ class BlockLstmGpuKernel : public BlockLstmKernel {
  protected:
   absl::Status Run(const BlockLstmCall& call) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(call.context));
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
     TempAllocator scratch(call.context);
     gpu::BlockLstmForwardArgs args{};
     args.problem = MakeProblem(call);
@@ -43,7 +43,7 @@ class BlockLstmGradGpuKernel : public BlockLstmKernel {
  protected:
   absl::Status Run(const BlockLstmCall& call) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(call.context));
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
     TempAllocator scratch(call.context);
     gpu::BlockLstmBackwardArgs args{};
     args.problem = MakeProblem(call);

@@ -15,7 +15,7 @@ using ::tensorflow::TensorShape;
 
 bool AllowTf32() { return tsl::tensor_float_32_execution_enabled(); }
 
-absl::Status GpuPlace::Take(OpKernelContext* context) {
+absl::Status GpuPlace::Find(OpKernelContext* context) {
   const tensorflow::DeviceContext* device_context = context->op_device_context();
   if (device_context == nullptr || device_context->stream() == nullptr) {
     return absl::InternalError("TensorFlow passed no stream to a GPU kernel.");
@@ -38,7 +38,7 @@ void* TempAllocator::Allocate(int64_t bytes) {
 
 absl::Status CopyBytesOnGpu(OpKernelContext* context, void* to, const void* from, int64_t bytes) {
   GpuPlace place;
-  RNN_OPS_TF_RETURN_IF_ERROR(place.Take(context));
+  RNN_OPS_TF_RETURN_IF_ERROR(place.Find(context));
   const gpu::DeviceOps* ops = nullptr;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::GetDeviceOps(&ops)));
   return ToTf(ops->Copy(place.stream, to, from, bytes));

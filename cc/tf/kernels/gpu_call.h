@@ -24,7 +24,7 @@ bool AllowTf32();
 struct GpuPlace {
   void* stream = nullptr;  // CUstream
   int device = 0;          // ordinal
-  absl::Status Take(tensorflow::OpKernelContext* context);
+  absl::Status Find(tensorflow::OpKernelContext* context);
 };
 
 // Device memory that lives as long as this object. TensorFlow's allocator orders reuse by the

@@ -34,12 +34,12 @@ class LayerGpuKernel : public CheckedOpKernel {
 
   void DoCompute(OpKernelContext* context) final {
     OpCall call(op_, attrs_, context, &last_plan_);
-    OP_REQUIRES_OK(context, call.TakeInputs());
+    OP_REQUIRES_OK(context, call.BindInputs());
     OP_REQUIRES_OK(context, call.AllocateOutputs());
     gpu::LayerProblem problem = gpu::MakeLayerProblem(call.plan().config, call.dtype, call.tensors);
     problem.allow_tf32 = AllowTf32();
     GpuPlace place;
-    OP_REQUIRES_OK(context, place.Take(context));
+    OP_REQUIRES_OK(context, place.Find(context));
     OP_REQUIRES_OK(context, Run(call, problem, place));
     for (Tensor* output : call.zeros()) OP_REQUIRES_OK(context, SetZeroOnGpu(place, output));
   }
@@ -109,7 +109,7 @@ class PackLayerGpuKernel : public PackNothingKernel {
  protected:
   void DoCompute(OpKernelContext* context) final {
     OpCall call(op, attrs_, context, &last_plan_);
-    OP_REQUIRES_OK(context, call.TakeInputs());
+    OP_REQUIRES_OK(context, call.BindInputs());
     PackNothingKernel::DoCompute(context);
   }
 

@@ -63,8 +63,8 @@ class GeneratorAllocator : public gpu::DeviceAllocator {
   std::vector<Tensor>& held_;
 };
 
-gpu::RnnProblem MakeProblem(const RnnCall& call) {
-  gpu::RnnProblem problem;
+gpu::StackProblem MakeProblem(const RnnCall& call) {
+  gpu::StackProblem problem;
   static_cast<RnnConfig&>(problem) = call.config();
   problem.dtype = call.dtype;
   problem.lengths = call.lengths.data();
@@ -79,7 +79,7 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
  protected:
   absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(call.context));
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
     TempAllocator scratch(call.context);
     ReserveAllocator reserve(call);
     GeneratorAllocator generator_memory(call.context, &generator_memory_);
@@ -116,7 +116,7 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
 
 // Returns the input if no other op can read it any more, so that cuDNN may overwrite it in place.
 // Otherwise returns null.
-std::unique_ptr<Tensor> TakeReserveSpace(const RnnCall& call) {
+std::unique_ptr<Tensor> LastUseOfReserveSpace(const RnnCall& call) {
   const Tensor& reserve_space = call.input(Arg::reserve_space);
   return call.context->forward_input(call.op.Input(Arg::reserve_space),
                                      OpKernelContext::Params::kNoReservation, reserve_space.dtype(),
@@ -136,13 +136,13 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
           ToTf(CheckReserveSpace(FromTf(reserve_space.shape()), /*elements=*/0)));
     }
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(call.context));
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
     TempAllocator scratch(call.context);
 
     gpu::RnnBackwardArgs args;
     args.problem = MakeProblem(call);
     gpu::SetBackward(call.tensors, &args);
-    const std::unique_ptr<Tensor> last_use = TakeReserveSpace(call);
+    const std::unique_ptr<Tensor> last_use = LastUseOfReserveSpace(call);
     args.reserve = reserve_space.data();
     args.reserve_bytes = static_cast<int64_t>(reserve_space.TotalBytes());
     args.keeps_reserve = last_use == nullptr;

@@ -1,6 +1,5 @@
 // LayerRNN, its other forms and its gradient on the CPU: one layer with weights in Keras's layout.
 #include <cstdint>
-#include <numeric>
 
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
@@ -24,9 +23,9 @@ class LayerBackpropCpuKernel : public RnnBackpropCpuKernel {
     const absl::Status status = RnnBackpropCpuKernel::Run(call);
     if (status.ok()) return status;
     // The size may tell more than that it is wrong.
-    const int64_t rows = std::accumulate(call.lengths.begin(), call.lengths.end(), int64_t{0});
     const LayerReserveCall made = {call.config(), call.dtype,
-                                   call.tensors.in(Arg::layer_norm) != nullptr, rows};
+                                   call.tensors.in(Arg::layer_norm) != nullptr,
+                                   call.sum_of_lengths};
     RNN_OPS_TF_RETURN_IF_ERROR(ToTf(
         CheckReserveMaker(made, DeviceKind::kCpu, FromTf(call.input(Arg::reserve_space).shape()))));
     return status;

@@ -86,7 +86,7 @@ absl::Status LastPlan::Get(const OpSpec& op, const RnnAttrs& attrs, OpKernelCont
   return absl::OkStatus();
 }
 
-absl::Status OpCall::TakeInputs() {
+absl::Status OpCall::BindInputs() {
   RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(context->input_dtype(op.FirstTyped()), &dtype));
   RNN_OPS_TF_RETURN_IF_ERROR(last_plan_.Get(op, attrs, context, &plan_));
   for (int k = 0; k < op.inputs.count; ++k) {
@@ -130,17 +130,17 @@ std::vector<Tensor*> OpCall::zeros() const {
 }
 
 absl::Status RnnCall::Prepare() {
-  RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
+  RNN_OPS_TF_RETURN_IF_ERROR(BindInputs());
   // A copy, so that the kernel reads the checked values.
   lengths.resize(config().batch);
   const auto* given = static_cast<const int32_t*>(tensors.in(Arg::sequence_lengths));
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      ToTf(TakeSequenceLengths(given, config().batch, config().max_time, lengths.data())));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CopySequenceLengths(given, config().batch, config().max_time,
+                                                      lengths.data(), &sum_of_lengths)));
   return AllocateOutputs();
 }
 
 absl::Status BlockLstmCall::Prepare() {
-  RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
+  RNN_OPS_TF_RETURN_IF_ERROR(BindInputs());
   const int64_t seq_len_max = ScalarOf<int64_t>(input(Arg::seq_len_max));
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeBlockLstmConfig(plan().dims, seq_len_max, &config)));
   return AllocateOutputs();

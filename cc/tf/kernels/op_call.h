@@ -62,7 +62,7 @@ struct OpCall {
   CallTensors tensors;
 
   // Checks types and shapes, and stores the inputs in `tensors`. Call it first.
-  absl::Status TakeInputs();
+  absl::Status BindInputs();
   // Stores the outputs in `tensors`, except the reserve_space of training, whose size the device
   // determines. Also sets the outputs to zero that are always zero, if they are on the host.
   absl::Status AllocateOutputs();
@@ -84,6 +84,7 @@ struct RnnCall : OpCall {
   absl::Status Prepare();
 
   absl::InlinedVector<int32_t, 16> lengths;  // [B]: a checked copy; all T if no lengths are given
+  int64_t sum_of_lengths = 0;
 
   const RnnConfig& config() const { return plan().config; }
   // True if T or B is 0: the states pass through and all gradients of weights are zero.

@@ -26,7 +26,7 @@ class PackCudnnRnnParamsKernel : public CheckedOpKernel {
     OP_REQUIRES_OK(context, CheckParamsShape(config_, FromTf(context->input(0).shape())));
     const RnnAttrs attrs;  // config_ has the attributes
     OpCall call(kPackCudnnRnnParams, attrs, context, &last_plan_);
-    OP_REQUIRES_OK(context, call.TakeInputs());
+    OP_REQUIRES_OK(context, call.BindInputs());
     OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, config_, keep_));
   }
 
@@ -46,7 +46,7 @@ class PackLayerRnnKernel : public CheckedOpKernel {
 
   void DoCompute(OpKernelContext* context) override {
     OpCall call(op, attrs_, context, &last_plan_);
-    OP_REQUIRES_OK(context, call.TakeInputs());
+    OP_REQUIRES_OK(context, call.BindInputs());
     OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, call.plan().config, keep_));
   }
 

@@ -21,7 +21,7 @@ namespace {
 
 cpu::RnnProblem ProblemOf(const RnnCall& call) {
   cpu::RnnProblem problem = cpu::MakeRnnProblem(call.config(), call.dtype, call.tensors);
-  problem.lengths = call.lengths.data();
+  problem.lengths = {call.lengths.data(), call.sum_of_lengths};
   return problem;
 }
 
@@ -43,9 +43,9 @@ absl::Status RnnBackpropCpuKernel::Run(const RnnCall& call) const {
 absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bool keep) {
   const cpu::KernelTable& kernels = cpu::Kernels();
   const cpu::RnnProblem problem = cpu::MakeRnnProblem(config, call.dtype, call.tensors);
-  const cpu::RnnNetwork network = kernels.rnn_network(&problem);
+  const cpu::PackedFormat format = kernels.rnn_packed_format(&problem);
   const cpu::PackedHeader header =
-      cpu::MakePackedHeader(problem, kernels.vector_bytes, network.packed_element);
+      cpu::MakePackedHeader(problem, kernels.vector_bytes, format.element);
   std::vector<Tensor> weights;
   for (const TensorSpec& input : call.op.inputs) {
     if (call.tensors.in(input.arg) != nullptr) weights.push_back(call.input(input.arg));
@@ -58,12 +58,12 @@ absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bo
     }
   }
 
-  if (network.packed_bytes < 0) {
+  if (format.bytes < 0) {
     return absl::InvalidArgumentError("The packed weights would need more than 2^62 bytes.");
   }
   Tensor* packed = nullptr;
   RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(
-      call.context, 0, TensorShape({cpu::kPackedHeaderBytes + network.packed_bytes}), &packed));
+      call.context, 0, TensorShape({cpu::kPackedHeaderBytes + format.bytes}), &packed));
   cpu::WritePackedHeader(header, packed->data());
   char* const panels = static_cast<char*>(packed->data()) + cpu::kPackedHeaderBytes;
   CpuHost host(call);

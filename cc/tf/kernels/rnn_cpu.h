@@ -29,7 +29,7 @@ class RnnBackpropCpuKernel : public RnnBackpropKernel {
 
 // Sets output 0 of an op that packs weights to a vector that forward calls accept as `packed`. If
 // `keep` is true, the result is kept for the next call (Note [Kept weights]). Call it after
-// call.TakeInputs(); T and B of `config` must be 0.
+// call.BindInputs(); T and B of `config` must be 0.
 absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bool keep);
 
 }  // namespace tf_kernels

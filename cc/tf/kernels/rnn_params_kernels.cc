@@ -131,11 +131,11 @@ void RnnParamsSizeKernel::DoCompute(OpKernelContext* context) {
   RnnConfig config;
   OP_REQUIRES_OK(context, MakeParamsConfig(attrs_, sizes, &config));
   const int64_t size = ParamsSize(config);
-  const bool narrow = context->expected_output_dtype(0) == tensorflow::DT_INT32;
-  OP_REQUIRES_OK(context, CheckParamsSizeFits(size, narrow));
+  const bool is_int32 = context->expected_output_dtype(0) == tensorflow::DT_INT32;
+  OP_REQUIRES_OK(context, CheckParamsSizeFits(size, is_int32));
   Tensor* output = nullptr;
   OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({1}), &output));
-  if (narrow) {
+  if (is_int32) {
     output->vec<int32_t>()(0) = static_cast<int32_t>(size);
   } else {
     output->vec<int64_t>()(0) = size;

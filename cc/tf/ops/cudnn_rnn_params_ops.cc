@@ -52,7 +52,7 @@ absl::Status ParamsSizeShape(InferenceContext* c) {
     tensorflow::DataType type;
     RNN_OPS_TF_RETURN_IF_ERROR(c->GetAttr("S", &type));
     RNN_OPS_TF_RETURN_IF_ERROR(
-        CheckParamsSizeFits(ParamsSize(config), /*narrow=*/type == tensorflow::DT_INT32));
+        CheckParamsSizeFits(ParamsSize(config), /*is_int32=*/type == tensorflow::DT_INT32));
   }
   c->set_output(0, c->Vector(1));
   return absl::OkStatus();

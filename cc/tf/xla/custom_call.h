@@ -27,7 +27,7 @@ inline int64_t NextCallSite() {
 
 // Additional attributes of the handlers for GPUs (cc/ffi/gpu_handlers.h).
 inline std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
-                                 const std::vector<Operand>& operands) {
+                                 const std::vector<XlaTensor>& operands) {
   std::string text =
       StrCat(", allow_tf32 = ", tsl::tensor_float_32_execution_enabled() ? "true" : "false");
   if (op.family == OpFamily::kLayerRnn) return text;
@@ -48,8 +48,8 @@ inline std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
 
 // Calls the handler of node.op(), which must be an op of this library.
 inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu,
-                          std::vector<Operand> operands, std::vector<XlaOp>* results) {
-  Place place;
+                          std::vector<XlaTensor> operands, std::vector<XlaOp>* results) {
+  ProgramPlace place;
   place.gpu = on_gpu;
   place.device = context->compiler()->options().device_ordinal;
   const OpSpec& op = SpecOf(node.op());
@@ -72,7 +72,7 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
     // After the shape function, because the shapes must be final.
     const xla::Shape& shape = operands[padding.sequence()].shape;
     if (linear) {
-      for (Operand& operand : operands) {
+      for (XlaTensor& operand : operands) {
         if (operand.shape.dimensions().size() == 3) operand.op = padding.ZeroSequence(operand);
       }
     } else if (!block_lstm) {
@@ -107,7 +107,7 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
                      tensorflow::TryGetNodeAttr(node, "dropout", &dropout) && dropout > 0 &&
                      tensorflow::TryGetNodeAttr(node, "is_training", &is_training) && is_training;
   std::vector<XlaOp> inputs;
-  for (const Operand& operand : operands) inputs.push_back(operand.op);
+  for (const XlaTensor& operand : operands) inputs.push_back(operand.op);
   const std::string more = on_gpu ? GpuAttributes(context, op, operands) : "";
   const XlaOp tuple = xla::CustomCall(
       context->builder(), node.op(), inputs, xla::ShapeUtil::MakeTupleShape(shapes),

@@ -29,13 +29,13 @@ using ::tensorflow::shape_inference::InferenceContext;
 class Inferred {
  public:
   // `constants`: the values of the first inputs.
-  absl::Status Run(const NodeDef& node, const std::vector<Operand>& operands,
+  absl::Status Run(const NodeDef& node, const std::vector<XlaTensor>& operands,
                    const std::vector<Tensor>& constants) {
     const tensorflow::OpRegistrationData* op = nullptr;
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OpRegistry::Global()->LookUp(node.op(), &op));
     op_def_ = &op->op_def;
     std::vector<PartialTensorShape> shapes;
-    for (const Operand& operand : operands) shapes.push_back(ToTf(operand.shape));
+    for (const XlaTensor& operand : operands) shapes.push_back(ToTf(operand.shape));
     std::vector<const Tensor*> tensors(operands.size(), nullptr);
     for (size_t k = 0; k < constants.size(); ++k) tensors[k] = &constants[k];
     context_ = std::make_unique<InferenceContext>(

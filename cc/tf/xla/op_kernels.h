@@ -43,9 +43,9 @@ class CustomCallKernel : public CheckedXlaKernel {
       : CheckedXlaKernel(context), on_gpu_(context->device_type() == kXlaGpu) {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     std::vector<XlaOp> results;
-    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    OP_REQUIRES_OK(context, ReadInputs(context, &operands));
     OP_REQUIRES_OK(context, CheckMaker(def(), operands, on_gpu_));
     OP_REQUIRES_OK(context, Lower(def(), context, on_gpu_, std::move(operands), &results));
     for (size_t k = 0; k < results.size(); ++k) {
@@ -65,8 +65,8 @@ class PackNothingKernel : public CheckedXlaKernel {
   explicit PackNothingKernel(OpKernelConstruction* context) : CheckedXlaKernel(context) {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
-    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    std::vector<XlaTensor> operands;
+    OP_REQUIRES_OK(context, ReadInputs(context, &operands));
     Inferred inferred;  // checks the shapes
     OP_REQUIRES_OK(context, inferred.Run(def(), operands, {}));
     context->SetOutput(0, xla::ConstantR1<uint8_t>(context->builder(), 0, 0));

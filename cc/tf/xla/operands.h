@@ -1,4 +1,4 @@
-// The operands of an op under XLA, and the tables of this library's ops.
+// The inputs of an op under XLA, and the tables of this library's ops.
 #ifndef TF_RNN_OPS_CC_TF_XLA_OPERANDS_H_
 #define TF_RNN_OPS_CC_TF_XLA_OPERANDS_H_
 
@@ -28,12 +28,12 @@ constexpr char kXlaGpu[] = "XLA_GPU_JIT";
 constexpr char kForward[] = "TfRnnOps>CudnnRNNV3";
 constexpr char kBackprop[] = "TfRnnOps>CudnnRNNBackpropV3";
 
-struct Operand {
+struct XlaTensor {
   XlaOp op;
   xla::Shape shape;
 };
 
-inline absl::Status TakeOperands(XlaOpKernelContext* context, std::vector<Operand>* operands) {
+inline absl::Status ReadInputs(XlaOpKernelContext* context, std::vector<XlaTensor>* operands) {
   for (int k = 0; k < context->num_inputs(); ++k) {
     const absl::StatusOr<xla::Shape> shape = context->InputXlaShape(k);
     if (!shape.ok()) return shape.status();

@@ -54,10 +54,10 @@ class Padding {
   }
 
   // Makes all dimensions static, with the bound as the size.
-  absl::Status Remove(std::vector<Operand>* operands) {
+  absl::Status Remove(std::vector<XlaTensor>* operands) {
     const xla::Shape sequence = (*operands)[sequence_].shape;
     for (int k = 0; k < static_cast<int>(operands->size()); ++k) {
-      Operand& operand = (*operands)[k];
+      XlaTensor& operand = (*operands)[k];
       for (int d = 0; d < static_cast<int>(operand.shape.dimensions().size()); ++d) {
         if (!operand.shape.is_dynamic_dimension(d)) continue;
         // The branches of a condition have reserve spaces of different sizes. The handler checks
@@ -82,7 +82,7 @@ class Padding {
   }
 
   // Limits sequence_lengths, [B] or [0] if all are T, to the run-time size of the time dimension.
-  void ShortenLengths(const xla::Shape& sequence, Operand* lengths) const {
+  void ShortenLengths(const xla::Shape& sequence, XlaTensor* lengths) const {
     const int64_t batch = sequence.dimensions(1 - time_dim_);
     const int64_t bound = sequence.dimensions(time_dim_);
     XlaBuilder* builder = lengths->op.builder();
@@ -99,7 +99,7 @@ class Padding {
     lengths->op = RefuseOtherSizes(lengths->op, Scalar(builder, kOtherSizes));
   }
 
-  void CheckSeqLenMax(const xla::Shape& sequence, Operand* seq_len_max) const {
+  void CheckSeqLenMax(const xla::Shape& sequence, XlaTensor* seq_len_max) const {
     XlaBuilder* builder = seq_len_max->op.builder();
     const auto scalar = [builder](int64_t v) { return xla::ConstantR0<int64_t>(builder, v); };
     if (has_time_) {
@@ -111,11 +111,11 @@ class Padding {
   }
 
   // Sets the padding of dimension `dim`, the batch dimension, to zero.
-  XlaOp ZeroRows(const Operand& operand, int dim) const {
+  XlaOp ZeroRows(const XlaTensor& operand, int dim) const {
     return has_batch_ ? ZeroFrom(operand, dim, batch_) : operand.op;
   }
   // Sets all padding of a sequence to zero.
-  XlaOp ZeroSequence(Operand operand) const {
+  XlaOp ZeroSequence(XlaTensor operand) const {
     if (has_time_) operand.op = ZeroFrom(operand, time_dim_, time_);
     return ZeroRows(operand, 1 - time_dim_);
   }
@@ -172,7 +172,7 @@ class Padding {
     return lengths;
   }
 
-  static XlaOp ZeroFrom(const Operand& operand, int dim, XlaOp size) {
+  static XlaOp ZeroFrom(const XlaTensor& operand, int dim, XlaOp size) {
     const XlaOp place = xla::Iota(operand.op.builder(),
                                   xla::ShapeUtil::ChangeElementType(operand.shape, xla::S32), dim);
     return xla::Select(xla::Lt(place, size), operand.op, xla::ZerosLike(operand.op));

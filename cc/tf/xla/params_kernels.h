@@ -19,7 +19,7 @@ namespace tf_kernels {
 
 // The first three inputs. XLA needs their values, because shapes depend on them. WHY Unimplemented:
 // a cluster that TensorFlow chose itself then runs without XLA.
-inline absl::Status TakeSizes(XlaOpKernelContext* context, std::vector<Tensor>* sizes) {
+inline absl::Status ReadSizes(XlaOpKernelContext* context, std::vector<Tensor>* sizes) {
   static constexpr const char* kNames[] = {"num_layers", "num_units", "input_size"};
   for (int k = 0; k < RnnParamsInput::kFirstTensor; ++k) {
     absl::StatusOr<Tensor> size = context->ConstantInputTensor(k);
@@ -49,11 +49,11 @@ class ParamsKernel : public CheckedXlaKernel {
 
  protected:
   // Checks the call and gets its network.
-  absl::Status Prepare(XlaOpKernelContext* context, std::vector<Operand>* operands,
+  absl::Status Prepare(XlaOpKernelContext* context, std::vector<XlaTensor>* operands,
                        RnnConfig* config) const {
     std::vector<Tensor> sizes;
-    RNN_OPS_TF_RETURN_IF_ERROR(TakeSizes(context, &sizes));
-    RNN_OPS_TF_RETURN_IF_ERROR(TakeOperands(context, operands));
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadSizes(context, &sizes));
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadInputs(context, operands));
     for (size_t k = 0; k < operands->size(); ++k) {
       if ((*operands)[k].shape.is_static()) continue;
       return absl::UnimplementedError(
@@ -90,7 +90,7 @@ class ParamsSizeXlaKernel : public ParamsKernel {
       : ParamsKernel(context, "TfRnnOps>CudnnRNNParamsSize") {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
     const int64_t size = ParamsSize(config);
@@ -110,7 +110,7 @@ class CanonicalToParamsXlaKernel : public ParamsKernel {
       : ParamsKernel(context, "TfRnnOps>CudnnRNNCanonicalToParamsV2") {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
     // The blocks cover the buffer without gaps.
@@ -135,7 +135,7 @@ class ParamsToCanonicalXlaKernel : public ParamsKernel {
       : ParamsKernel(context, "TfRnnOps>CudnnRNNParamsToCanonicalV2") {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
     const XlaOp params = operands[RnnParamsInput::kFirstTensor].op;

@@ -18,7 +18,7 @@ namespace rnn_ops {
 namespace tf_kernels {
 
 // Where a computation runs. The handler rejects a size that is too small for the GPU that runs it.
-struct Place {
+struct ProgramPlace {
   bool gpu = false;
   int device = 0;  // the ordinal of the GPU; -1 if XLA does not say it
 };
@@ -42,11 +42,11 @@ inline absl::Status ReserveCall(const NodeDef& node, InferenceContext* c, tensor
 
 // The length of the reserve space that a forward op returns in training, for any lengths.
 inline absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
-                                const Place& place, int64_t* elements) {
+                                const ProgramPlace& place, int64_t* elements) {
   LayerReserveCall call;
   RNN_OPS_TF_RETURN_IF_ERROR(ReserveCall(node, c, type, &call));
   if (place.gpu && SpecOf(node.op()).family != OpFamily::kLayerRnn) {
-    gpu::RnnProblem problem;
+    gpu::StackProblem problem;
     static_cast<RnnConfig&>(problem) = call.config;
     problem.dtype = call.dtype;
     int64_t bytes = 0;
@@ -63,7 +63,7 @@ inline absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensor
 
 // Rejects the reserve space of another kind of device. WHY not if its size is dynamic: the branches
 // of a condition have reserve spaces of different sizes, and the handler checks the size.
-inline absl::Status CheckMaker(const NodeDef& node, const std::vector<Operand>& operands,
+inline absl::Status CheckMaker(const NodeDef& node, const std::vector<XlaTensor>& operands,
                                bool on_gpu) {
   const OpSpec& op = SpecOf(node.op());
   if (&op != &kLayerRnnBackprop) return absl::OkStatus();

@@ -26,7 +26,7 @@ inline NodeDef AsOurs(const NodeDef& stock, const char* op) {
 
 // sequence_lengths for the first versions, which have no such input: [B], all T, for a time-major
 // input.
-inline Operand FullLengths(XlaBuilder* builder, const Operand& input) {
+inline XlaTensor FullLengths(XlaBuilder* builder, const XlaTensor& input) {
   const bool known = input.shape.dimensions().size() == 3;  // else the shape function fails
   const XlaOp time = known ? xla::GetDimensionSize(input.op, 0) : Scalar(builder, 0);
   const int64_t batch = known ? input.shape.dimensions(1) : 0;
@@ -40,9 +40,9 @@ class StockForwardKernel : public CheckedXlaKernel {
   }
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     std::vector<XlaOp> results;
-    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    OP_REQUIRES_OK(context, ReadInputs(context, &operands));
     if (context->num_inputs() == kCudnnRnnV3.Input(Arg::sequence_lengths)) {
       operands.push_back(FullLengths(context->builder(), operands[0]));
     }
@@ -64,9 +64,9 @@ class StockBackpropKernel : public CheckedXlaKernel {
   explicit StockBackpropKernel(OpKernelConstruction* context) : CheckedXlaKernel(context) {}
 
   void DoCompile(XlaOpKernelContext* context) override {
-    std::vector<Operand> operands;
+    std::vector<XlaTensor> operands;
     std::vector<XlaOp> results;
-    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    OP_REQUIRES_OK(context, ReadInputs(context, &operands));
     if (def().op() != "CudnnRNNBackpropV3") {
       operands.insert(operands.begin() + kCudnnRnnBackpropV3.Input(Arg::sequence_lengths),
                       FullLengths(context->builder(), operands[0]));

@@ -31,7 +31,8 @@ constexpr KernelTable TableOf(const char* name) {
       /*layout=*/kKernelLayout,
       /*isa=*/name,
       /*vector_bytes=*/static_cast<int32_t>(sizeof(Packet<float>)),
-      /*rnn_network=*/&OnCpu<kUnits, &Network>::Run,
+      /*rnn_packed_format=*/&OnCpu<kUnits, &FormatOfPacked>::Run,
+      /*rnn_longest_reserve=*/&OnCpu<kUnits, &LongestReserve>::Run,
       /*rnn_forward=*/&OnCpu<kUnits, &isa_avx512::Run<ForwardPass, RnnArgs>>::Run,
       /*rnn_backward=*/&OnCpu<kUnits, &isa_avx512::Run<BackwardPass, RnnArgs>>::Run,
       /*rnn_pack=*/&OnCpu<kUnits, &isa_avx512::Run<PackPass, RnnArgs>>::Run,
@@ -68,8 +69,8 @@ const KernelTable* TableOfEnvironment() {
 
 const KernelTable* of_other_types;
 
-RnnNetwork QuantizedNetwork(const RnnProblem* p) {
-  return p->int8_weights ? Network(p) : of_other_types->rnn_network(p);
+PackedFormat QuantizedFormat(const RnnProblem* p) {
+  return p->int8_weights ? FormatOfPacked(p) : of_other_types->rnn_packed_format(p);
 }
 int32_t QuantizedForward(const RnnArgs* args) {
   return args->problem.int8_weights ? isa_avx2::Run<ForwardPass, RnnArgs>(args)
@@ -84,7 +85,7 @@ template <uint32_t kUnits>
 KernelTable TableOf(const char* name, const KernelTable* native) {
   KernelTable table = *native;
   table.isa = name;
-  table.rnn_network = &OnCpu<kUnits, &QuantizedNetwork>::Run;
+  table.rnn_packed_format = &OnCpu<kUnits, &QuantizedFormat>::Run;
   table.rnn_forward = &OnCpu<kUnits, &QuantizedForward>::Run;
   table.rnn_pack = &OnCpu<kUnits, &QuantizedPack>::Run;
   return table;

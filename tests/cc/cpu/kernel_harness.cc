@@ -300,7 +300,7 @@ MemorySource GuardedMemory::Get() {
             GuardedBuffer* reserve = memory.reserve_;
             if (reserve == nullptr) {
               memory.new_reserve_ =
-                  std::make_unique<GuardedBuffer>(sizes.reserve_bytes, memory.fill_);
+                  std::make_unique<GuardedBuffer>(sizes.reserve.bytes, memory.fill_);
               reserve = memory.new_reserve_.get();
             }
             blocks->reserve = reserve->data();
@@ -468,8 +468,8 @@ int32_t RnnRun::ForwardPacked() {
   a.problem = case_.problem;
   // The shape of the input and its lengths must have no effect.
   a.problem.max_time = a.problem.batch = -1;
-  a.problem.lengths = nullptr;
-  GuardedBuffer packed(table_.rnn_network(&a.problem).packed_bytes, options_.fill);
+  a.problem.lengths = {nullptr, -1};
+  GuardedBuffer packed(table_.rnn_packed_format(&a.problem).bytes, options_.fill);
   GuardedMemory memory(options_.fill);
   TeamOfThreads team(options_.num_threads);
   a.parallel = team.Get();
@@ -492,7 +492,7 @@ int32_t RnnRun::Forward(void* packed) {
   ProvideOutputs(kRnnOutputs);
   RnnArgs a = {};
   RnnProblem& p = a.problem = case_.problem;
-  p.lengths = case_.lengths.data();
+  p.lengths = reference::LengthsOf(case_.lengths);
   p.weights_packed = packed != nullptr;
   TeamOfThreads team(options_.num_threads);
   GuardedMemory memory(options_.fill);
@@ -531,7 +531,7 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   ProvideOutputs(kRnnGradients);
   RnnArgs a = {};
   a.problem = c.problem;
-  a.problem.lengths = c.lengths.data();
+  a.problem.lengths = reference::LengthsOf(c.lengths);
   // The backward pass must read the key from the reserve space.
   a.problem.dropout_key[0] = 12345;
   a.problem.dropout_key[1] = 67890;

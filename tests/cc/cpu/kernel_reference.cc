@@ -197,7 +197,7 @@ void Put(const Vec& from, int64_t at, Vec* to) {
 void RunRow(const RnnProblem& p, const Layout& layout, int64_t b, RnnValues* v) {
   const int64_t L = p.num_layers, D = p.num_dirs(), H = p.num_units,
                 S = p.num_proj ? p.num_proj : H;
-  const int64_t n = p.lengths[b];
+  const int64_t n = p.lengths.steps[b];
   auto row = [&](int64_t t) { return p.time_major ? t * p.batch + b : b * p.max_time + t; };
   auto state = [&](int64_t pl) { return p.time_major ? pl * p.batch + b : b * L * D + pl; };
   const bool lstm = p.mode == kLstm;

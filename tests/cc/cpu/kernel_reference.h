@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "cc/cpu/kernel_args.h"
@@ -37,6 +38,11 @@ struct RnnValues {
   // its function, such as 0 for relu.
   double nearest = std::numeric_limits<double>::infinity();
 };
+
+// Refers to `lengths`.
+inline SequenceLengths LengthsOf(const std::vector<int32_t>& lengths) {
+  return {lengths.data(), std::accumulate(lengths.begin(), lengths.end(), int64_t{0})};
+}
 
 struct RnnElements {
   int64_t x, y, h, c, params;

@@ -143,7 +143,7 @@ std::string CodeOf(const KernelTable& table, const RnnProblem& problem) {
     return level + (vnni ? " vnni" : " int8");
   }
   if (problem.dtype == kBFloat16 && problem.bf16_products &&
-      table.rnn_network(&problem).packed_element == kPackedBFloat16Pairs) {
+      table.rnn_packed_format(&problem).element == kPackedBFloat16Pairs) {
     return level + (has("amx", "amx_bf16") ? " amx" : " bf16");
   }
   return level;

@@ -127,7 +127,7 @@ class Row {
         gate_act_{static_cast<int>(p.recurrent_activation)} {}
 
   void Run() {
-    const int64_t n = p_.lengths[b_];
+    const int64_t n = p_.lengths.steps[b_];
     std::vector<Step> steps(n);
     Vec h(S_), c(p_.mode == kLstm ? H_ : 0);
     std::copy_n(v_->h0.begin() + b_ * S_, S_, h.begin());

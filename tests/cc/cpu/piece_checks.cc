@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -335,13 +336,15 @@ struct Rows {
   explicit Rows(const std::vector<int32_t>& lengths) {
     const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
     const int64_t batch = static_cast<int64_t>(lengths.size());
+    const SequenceLengths of = {lengths.data(),
+                                std::accumulate(lengths.begin(), lengths.end(), int64_t{0})};
     Arena measure;
-    MakeSequence(measure, longest, batch, true, lengths.data());
+    MakeSequence(measure, longest, batch, true, of);
     memory.reset(new unsigned char[measure.bytes() + 64]);
     unsigned char* base = memory.get();
     base += -reinterpret_cast<uintptr_t>(base) % 64;
     Arena arena(base);
-    seq = MakeSequence(arena, longest, batch, true, lengths.data());
+    seq = MakeSequence(arena, longest, batch, true, of);
   }
   std::unique_ptr<unsigned char[]> memory;
   Sequence seq;

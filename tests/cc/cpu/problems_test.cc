@@ -34,7 +34,7 @@ constexpr int32_t kThreads[] = {1, 2, 3, 8};
 constexpr double kNearZero = 64;
 
 bool HasNarrowProducts(const KernelTable& table, const RnnProblem& p) {
-  return table.rnn_network(&p).packed_element == kPackedBFloat16Pairs;
+  return table.rnn_packed_format(&p).element == kPackedBFloat16Pairs;
 }
 
 double OperandEpsilon(const KernelTable& table, const RnnProblem& p) {
@@ -114,7 +114,7 @@ bool CheckRnn(const ProblemLine& line) {
   const RnnValues inputs = RandomInputs(c, line.seed);
   RnnValues want = inputs;
   RnnProblem with_lengths = p;
-  with_lengths.lengths = c.lengths.data();
+  with_lengths.lengths = reference::LengthsOf(c.lengths);
   reference::RunStack(with_lengths, &want);
   bool all_decided = true;
 
@@ -132,7 +132,7 @@ bool CheckRnn(const ProblemLine& line) {
     const bool decided =
         p.int8_weights || want.nearest > kNearZero * OperandEpsilon(*table, with_lengths);
     all_decided = all_decided && decided;
-    EXPECT_EQ(table->rnn_network(&p).packed_element == kPackedInt8Quads, p.int8_weights);
+    EXPECT_EQ(table->rnn_packed_format(&p).element == kPackedInt8Quads, p.int8_weights);
     RnnValues first;
     for (const RunOptions& options : OptionsOf(line)) {
       SCOPED_TRACE(std::string(" isa=") + table->isa +

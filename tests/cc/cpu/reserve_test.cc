@@ -20,7 +20,7 @@ RnnProblem Problem(const std::vector<int32_t>& lengths) {
   p.input_size = 5;
   p.max_time = 4;
   p.batch = static_cast<int64_t>(lengths.size());
-  p.lengths = lengths.data();
+  p.lengths.steps = lengths.data();
   return p;
 }
 
@@ -41,9 +41,9 @@ TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
     float number = 1;
     std::vector<std::pair<float*, int64_t>> arrays;
     for (int64_t i = 0; i < p.num_pseudo_layers(); ++i) {
-      const auto kept = reserve.At(i);
-      if (!sizes.dense) arrays.push_back({kept.gates, rows * sizes.gate_row});
-      if (sizes.cell.has_c) arrays.push_back({kept.c, rows * sizes.padded});
+      const auto saved = reserve.At(i);
+      if (!sizes.dense) arrays.push_back({saved.gates, rows * sizes.gate_row});
+      if (sizes.cell.has_c) arrays.push_back({saved.c, rows * sizes.padded});
     }
     for (int64_t l = 0; l + 1 < p.num_layers; ++l) {
       arrays.push_back({reserve.LayerOutput(l), rows * sizes.output});
@@ -96,7 +96,7 @@ TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
   add([](RnnProblem& q) { q.num_proj = 3; });
   add([](RnnProblem& q) { q.max_time = 5; });
   add([](RnnProblem& q) { q.batch = 2; });
-  add([&](RnnProblem& q) { q.lengths = others.data(); });
+  add([&](RnnProblem& q) { q.lengths.steps = others.data(); });
 }
 
 TEST(Fingerprint, DoesNotDependOnTheDropoutKey) {

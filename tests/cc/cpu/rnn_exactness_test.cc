@@ -75,7 +75,7 @@ void CheckLinearArithmetic(RnnCase (*make)(std::mt19937_64&, Dtype)) {
     const RnnValues inputs = SmallIntegers(c, seed);
     RnnValues want = inputs;
     RnnProblem p = c.problem;
-    p.lengths = c.lengths.data();
+    p.lengths = reference::LengthsOf(c.lengths);
     reference::RunStack(p, &want);
     // Far below 2^24, so that partial sums are exact too.
     ASSERT_LT(Largest(want), 1 << 20) << Describe(c);

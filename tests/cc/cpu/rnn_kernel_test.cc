@@ -21,7 +21,7 @@ double Tolerance(Dtype dtype) { return 32 * Epsilon(dtype); }
 RnnValues Expected(const RnnCase& c, const RnnValues& inputs) {
   RnnValues want = inputs;
   RnnProblem p = c.problem;
-  p.lengths = c.lengths.data();
+  p.lengths = reference::LengthsOf(c.lengths);
   reference::RunStack(p, &want);
   return want;
 }

@@ -22,7 +22,7 @@ constexpr ThreadBudget kThreads = {2, 1, 0};
 RnnArgs ArgsOf(const RnnCase& c) {
   RnnArgs args = {};
   args.problem = c.problem;
-  args.problem.lengths = c.lengths.data();
+  args.problem.lengths = reference::LengthsOf(c.lengths);
   args.parallel.threads = kThreads;
   return args;
 }
@@ -188,7 +188,7 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
         RnnCase c = MakeCase(dtype, mode, T, 3, 1, H);
         if (!HasCell(c)) UseKerasWeights(false, false, &c);
         RnnArgs a = ArgsOf(c);
-        EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve_bytes, -1) << Describe(c);
+        EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve.bytes, -1) << Describe(c);
         EXPECT_EQ(AskedMemory(table->rnn_backward, a).scratch_bytes, -1) << Describe(c);
       }
       BlockLstmArgs b = {};
@@ -209,11 +209,18 @@ TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
       RnnCase c = MakeCase(kFloat32, mode, 10, 8, 3, 64);
       RnnArgs a = ArgsOf(c);
       const int64_t bytes = 64 + kValues[mode] * 80 * 64 * 4;
-      EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve_bytes, bytes);
-      EXPECT_EQ(AskedMemory(table->rnn_backward, a).reserve_bytes, bytes);
-      EXPECT_EQ(table->rnn_network(&a.problem).longest_reserve_bytes, bytes);
+      const ReserveSizes forward = AskedMemory(table->rnn_forward, a).reserve;
+      EXPECT_EQ(forward.bytes, bytes);
+      EXPECT_EQ(forward.longest_bytes, bytes);
+      EXPECT_EQ(AskedMemory(table->rnn_backward, a).reserve.bytes, bytes);
+      EXPECT_EQ(table->rnn_longest_reserve(&a.problem), bytes);
+      for (int32_t& n : c.lengths) n = 5;
+      a = ArgsOf(c);
+      const ReserveSizes shorter = AskedMemory(table->rnn_backward, a).reserve;
+      EXPECT_EQ(shorter.bytes, 64 + (bytes - 64) / 2);
+      EXPECT_EQ(shorter.longest_bytes, bytes);
       a.problem.is_training = 0;
-      EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve_bytes, 0);
+      EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve.bytes, 0);
     }
   }
 }

@@ -166,7 +166,7 @@ void CheckInfinity(void (*change)(RnnCase*)) {
         inputs.x[(2 * 6 + 3) * 4 + 1] = -kInf;
         RnnValues want = inputs;
         RnnProblem p = c.problem;
-        p.lengths = c.lengths.data();
+        p.lengths = reference::LengthsOf(c.lengths);
         reference::RunStack(p, &want);
         for (const KernelTable* table : Tables(c.problem)) {
           SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
@@ -205,7 +205,7 @@ TEST(RnnSpecialValues, InfiniteGradientDoesAsInTheReference) {
         std::fill_n(inputs.dy.begin() + (3 * 3 + 1) * H, H, kInf);
         RnnValues want = inputs;
         RnnProblem p = c.problem;
-        p.lengths = c.lengths.data();
+        p.lengths = reference::LengthsOf(c.lengths);
         reference::RunStack(p, &want);
         ASSERT_TRUE(std::isinf(want.dx[1 * 2])) << Describe(c);
         for (const KernelTable* table : Tables(c.problem)) {
@@ -232,7 +232,7 @@ void CheckHugePreActivations(bool layer) {
         for (double& v : inputs.x) v = RoundTo(dtype, v * size);
         RnnValues want = inputs;
         RnnProblem p = c.problem;
-        p.lengths = c.lengths.data();
+        p.lengths = reference::LengthsOf(c.lengths);
         reference::RunStack(p, &want);
         for (const KernelTable* table : Tables(c.problem)) {
           SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));

@@ -1,6 +1,7 @@
 #include "cc/cpu/rows/sequence.h"
 
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -15,13 +16,16 @@ namespace {
 struct Built {
   explicit Built(int64_t max_time, bool time_major, const std::vector<int32_t>* lengths,
                  int64_t batch) {
-    const int32_t* data = lengths == nullptr ? nullptr : lengths->data();
+    SequenceLengths of = {nullptr, max_time * batch};
+    if (lengths != nullptr) {
+      of = {lengths->data(), std::accumulate(lengths->begin(), lengths->end(), int64_t{0})};
+    }
     Arena measure;
-    MakeSequence(measure, max_time, batch, time_major, data);
+    MakeSequence(measure, max_time, batch, time_major, of);
     // Filled with a value, so that the test sees elements that were not written.
     memory.assign(measure.bytes() / 8 + 8, -7);
     Arena arena(memory.data());
-    seq = MakeSequence(arena, max_time, batch, time_major, data);
+    seq = MakeSequence(arena, max_time, batch, time_major, of);
     EXPECT_EQ(arena.bytes(), measure.bytes());
   }
   std::vector<int64_t> memory;

@@ -17,19 +17,27 @@ namespace rnn_ops {
 namespace cpu {
 namespace {
 
-RnnNetwork Network(const RnnProblem*) { return {}; }
+PackedFormat FormatOfPacked(const RnnProblem*) { return {}; }
+int64_t LongestReserve(const RnnProblem*) { return 0; }
 template <typename Args>
 int32_t Run(const Args*) {
   return 0;
 }
 
 KernelTable TableOf(const char* isa) {
-  return {kKernelTableVersion, static_cast<int32_t>(sizeof(KernelTable)),
-          kKernelLayout,       isa,
-          /*vector_bytes=*/16, Network,
-          Run<RnnArgs>,        Run<RnnArgs>,
-          Run<RnnArgs>,        Run<BlockLstmArgs>,
-          Run<BlockLstmArgs>,  Run<LinearRecurrenceArgs>};
+  return {kKernelTableVersion,
+          static_cast<int32_t>(sizeof(KernelTable)),
+          kKernelLayout,
+          isa,
+          /*vector_bytes=*/16,
+          FormatOfPacked,
+          LongestReserve,
+          Run<RnnArgs>,
+          Run<RnnArgs>,
+          Run<RnnArgs>,
+          Run<BlockLstmArgs>,
+          Run<BlockLstmArgs>,
+          Run<LinearRecurrenceArgs>};
 }
 
 // A search in a folder that contains the variants in `present`.

@@ -53,7 +53,7 @@ constexpr uint64_t kSeed = 7;
 
 cpu::RnnProblem WithLengths(const RnnCase& c) {
   cpu::RnnProblem p = c.problem;
-  p.lengths = c.lengths.data();
+  p.lengths = cpu::reference::LengthsOf(c.lengths);
   return p;
 }
 

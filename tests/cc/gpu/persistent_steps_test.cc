@@ -138,7 +138,7 @@ void ExpectRight(const RnnCase& c, uint64_t seed, std::set<std::string>* launche
   const Computed computed = Compute(&cuda, &parts, c, inputs);
   ASSERT_TRUE(computed.status.ok()) << computed.status.message();
   cpu::RnnProblem p = c.problem;
-  p.lengths = c.lengths.data();
+  p.lengths = cpu::reference::LengthsOf(c.lengths);
   RnnValues want = inputs;
   cpu::reference::RunStack(p, &want);
   ExpectNear(kRnnOutputs, computed.values, want, Tolerance(p.dtype));

@@ -267,7 +267,7 @@ TEST_F(RnnExecutorTest, ReserveBytesSufficeForAnyLengthsAndBackwardTakesThem) {
       c.config.num_units = units;
       c.config.num_layers = 2;
       c.config.dropout = 0.5f;
-      RnnProblem problem = c.Problem();
+      StackProblem problem = c.Problem();
       problem.lengths = nullptr;
       int64_t bytes = 0;
       ASSERT_TRUE(executor->ReserveBytes(problem, 0, &bytes).ok());
@@ -421,7 +421,7 @@ TEST_F(RnnExecutorTest, SizesThatCudnnDoesNotTakeAreRefused) {
     int8_t algorithm = 0;
     forward.algorithm = &algorithm;
     backward.algorithm = CodeOf({}, Dtype::kFloat64);
-    for (RnnProblem* problem : {&forward.problem, &backward.problem}) {
+    for (StackProblem* problem : {&forward.problem, &backward.problem}) {
       static_cast<RnnConfig&>(*problem) = config;
       problem->lengths = lengths.data();
     }
@@ -457,7 +457,7 @@ TEST_F(RnnExecutorTest, MoreStepsRunWhereTheRowsAreShorter) {
 // XLA asks before the lengths are known.
 TEST_F(RnnExecutorTest, ReserveBytesOfMoreStepsAreThoseOfTheMostStepsThatRun) {
   RnnExecutor* executor = this->executor();
-  RnnProblem problem = SmallCase(RnnMode::kLstm).Problem();
+  StackProblem problem = SmallCase(RnnMode::kLstm).Problem();
   int64_t most = 0, bytes = 0;
   problem.max_time = 65535;
   ASSERT_TRUE(executor->ReserveBytes(problem, 0, &most).ok());

@@ -22,7 +22,7 @@ cpu::RnnProblem ReferenceProblem(const RnnCase& c) {
   static_cast<RnnConfig&>(p) = c.config;
   p.is_training = true;
   p.dropout = 0;  // the masks depend on the generator
-  p.lengths = c.lengths.data();
+  p.lengths = cpu::reference::LengthsOf(c.lengths);
   return p;
 }
 
@@ -59,8 +59,8 @@ std::string RnnCase::Describe() const {
   return text;
 }
 
-RnnProblem RnnCase::Problem() const {
-  RnnProblem problem;
+StackProblem RnnCase::Problem() const {
+  StackProblem problem;
   static_cast<RnnConfig&>(problem) = config;
   problem.dtype = dtype;
   problem.lengths = lengths.data();

@@ -28,7 +28,7 @@ struct RnnCase {
   DeviceAllocator* generator_memory = nullptr;
 
   std::string Describe() const;
-  RnnProblem Problem() const;
+  StackProblem Problem() const;
 };
 
 // A small case: T = 4, B = 3 with lengths 4, 2, 3, I = 3, H = 4, in float64.

@@ -87,7 +87,7 @@ class StackRun {
   }
 
   R values;  // results appear here
-  RnnProblem problem;
+  StackProblem problem;
   void* reserve = nullptr;
   int64_t reserve_bytes = 0;
   int8_t code = 0;
@@ -181,7 +181,7 @@ bool StackGpu::Check(const RnnCase& c, uint64_t seed) {
   }
   const R inputs = cpu::testing::RandomInputs(c, seed);
   cpu::RnnProblem p = c.problem;
-  p.lengths = c.lengths.data();
+  p.lengths = cpu::reference::LengthsOf(c.lengths);
   R want = inputs, changed = fake::Perturbed(inputs, p.dtype);
   cpu::reference::RunStack(p, &want);
   const R got = Run(c, inputs);

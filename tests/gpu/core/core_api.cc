@@ -69,7 +69,7 @@ int Report(const Status& status) {
   return static_cast<int>(status.code());
 }
 
-Status MakeProblem(const CoreRnn& core, gpu::RnnProblem* problem) {
+Status MakeProblem(const CoreRnn& core, gpu::StackProblem* problem) {
   rnn_ops::RnnConfig& c = *problem;
   c.mode = static_cast<rnn_ops::RnnMode>(core.mode);
   c.input_mode = static_cast<rnn_ops::InputMode>(core.input_mode);

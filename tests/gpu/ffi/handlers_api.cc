@@ -89,7 +89,7 @@ Status ReserveBytes(const char* rnn_mode, const char* input_mode, const char* di
                     const int64_t sizes[6], int32_t time_major, float dropout, int32_t dtype,
                     int64_t* bytes) {
   rnn_ops::RnnAttrs attrs;
-  rnn_ops::gpu::RnnProblem problem;
+  rnn_ops::gpu::StackProblem problem;
   RNN_OPS_RETURN_IF_ERROR(rnn_ops::ParseRnnMode(rnn_mode, &attrs.mode));
   RNN_OPS_RETURN_IF_ERROR(rnn_ops::ParseInputMode(input_mode, &attrs.input_mode));
   RNN_OPS_RETURN_IF_ERROR(rnn_ops::ParseDirection(direction, &attrs.direction));

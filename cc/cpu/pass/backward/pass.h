@@ -41,7 +41,9 @@ class BackwardPass {
 
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
-  int64_t reserve_bytes() const { return ReserveOn(nullptr).bytes(); }
+  ReserveSizes reserve_sizes() const {
+    return {ReserveOn(nullptr).bytes(), LongestReserveBytes(p_, plan_.layer.sizes)};
+  }
   // Whether an input of a 16-bit type is read in its own type, or not at all.
   bool ReadsAsIs(Arg arg) const {
     // Pairs are packed from bfloat16.
@@ -54,7 +56,7 @@ class BackwardPass {
     const CallTensors& t = args.tensors;
     const Sizes<T>& s = plan_.layer.sizes;
     const Reserve<T> reserve = ReserveOn(reserve_space);
-    if (!TakeHeader(reserve)) return kOtherReserve;
+    if (!ReadHeader(reserve)) return kOtherReserve;
     DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
     const AllCellTensors<T> tensors =
         TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
@@ -79,9 +81,9 @@ class BackwardPass {
     return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);
   }
 
-  // Reads the header and takes the dropout key. Returns false if the reserve space belongs to
+  // Reads the header and the dropout key. Returns false if the reserve space belongs to
   // another problem.
-  bool TakeHeader(const Reserve<T>& reserve) {
+  bool ReadHeader(const Reserve<T>& reserve) {
     ReserveHeader header;
     std::memcpy(&header, reserve.header, sizeof(header));
     std::copy_n(header.dropout_key, 2, p_.dropout_key);
@@ -143,9 +145,9 @@ class BackwardPass {
       src[d] = SourceOf(p_, s, t, l, d);
       to[d] = TargetOf<T>(p_, s, t, l, d);
       if (p_.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients computes it
-      const auto kept = reserve.At(layer.first_pseudo_layer + d);
-      layer.dirs[d].gates = kept.gates;
-      layer.dirs[d].c = kept.c;
+      const auto saved = reserve.At(layer.first_pseudo_layer + d);
+      layer.dirs[d].gates = saved.gates;
+      layer.dirs[d].c = saved.c;
     }
     PackBackwardWeights(layer, src, plan_.split, parallel_);
     RunBackwardRecurrence(layer, plan_.split, parallel_);

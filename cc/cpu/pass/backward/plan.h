@@ -137,7 +137,7 @@ struct BackwardPlan {
 
 template <typename T>
 BackwardPlan<T>::BackwardPlan(const RnnProblem& p, const ThreadBudget& threads)
-    : rows(SumOfLengths(p.max_time, p.batch, p.lengths)) {
+    : rows(p.lengths.sum) {
   const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
   layer.c_row = s.padded;
   layer.h_limit = HiddenLimit<T>(p);

@@ -29,8 +29,8 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
   using Base::j0_, Base::j1_, Base::pseudo_layer_, Base::steps_, Base::y_at_;
 
  public:
-  BackwardSlice(const BackwardLayer<T>& layer, const SlicePlace& place)
-      : Base(layer, place, place.j0 + place.worker * layer.seq->batch) {}
+  BackwardSlice(const BackwardLayer<T>& layer, const SliceRange& range)
+      : Base(layer, range, range.j0 + range.worker * layer.seq->batch) {}
 
   void Begin() const {}
 
@@ -270,7 +270,7 @@ template <typename T>
 void RunBackwardRecurrence(const BackwardLayer<T>& layer, const Split& split,
                            const ParallelFor& parallel) {
   RunSlices(*layer.seq, layer.sizes.num_dirs, split, parallel,
-            [&](const SlicePlace& place) { return BackwardSlice<T>(layer, place); });
+            [&](const SliceRange& range) { return BackwardSlice<T>(layer, range); });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -54,7 +54,10 @@ class ForwardPass {
 
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
-  int64_t reserve_bytes() const { return p_.is_training ? ReserveOn(nullptr).bytes() : 0; }
+  ReserveSizes reserve_sizes() const {
+    if (!p_.is_training) return {};
+    return {ReserveOn(nullptr).bytes(), LongestReserveBytes(p_, plan_.layer.sizes)};
+  }
   // Whether an input of a 16-bit type is read in its own type, or not at all.
   bool ReadsAsIs(Arg arg) const {
     if (arg == Arg::input) return IsRowOfPairs(plan_.layer.sizes, p_.input_size);
@@ -194,9 +197,9 @@ class ForwardPass {
         dir.weights.source = SourceOf(p_, s, t, l, d);
       }
       if (p_.is_training) {
-        const auto kept = reserve.At(layer.first_pseudo_layer + d);
-        dir.gates = s.cell.keeps_gates ? kept.gates : nullptr;
-        dir.c = s.cell.has_c ? kept.c : nullptr;
+        const auto saved = reserve.At(layer.first_pseudo_layer + d);
+        dir.gates = s.cell.keeps_gates ? saved.gates : nullptr;
+        dir.c = s.cell.has_c ? saved.c : nullptr;
       }
     }
   }

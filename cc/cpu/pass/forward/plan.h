@@ -72,7 +72,7 @@ struct ForwardPlan {
 
 template <typename T>
 ForwardPlan<T>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs)
-    : rows(SumOfLengths(p.max_time, p.batch, p.lengths)) {
+    : rows(p.lengths.sum) {
   const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
   split =
       SplitOf(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(), kForwardStreamBytes);

@@ -35,9 +35,9 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
 
  public:
   // `ring_rows`: RingRows().
-  ForwardRows(const ForwardLayer<T>& layer, const SlicePlace& place, int64_t ring_rows)
-      : ForwardRows(layer, place, place.number * kStepBlockRows + place.j0,
-                    place.worker * ring_rows) {}
+  ForwardRows(const ForwardLayer<T>& layer, const SliceRange& range, int64_t ring_rows)
+      : ForwardRows(layer, range, range.number * kStepBlockRows + range.j0,
+                    range.worker * ring_rows) {}
 
   // Copies h0 for the first step of each sequence, if the products read copies.
   void Begin() const {
@@ -183,10 +183,10 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
 
  private:
   // `at`: the first row of the slice in the ring.
-  ForwardRows(const ForwardLayer<T>& layer, const SlicePlace& place, int64_t at,
+  ForwardRows(const ForwardLayer<T>& layer, const SliceRange& range, int64_t at,
               int64_t first_pointer)
-      : Base(layer, place, first_pointer + at),
-        operand_rows_(dir_.operand_h[0] + place.worker * seq_.batch * layer_.operand_row),
+      : Base(layer, range, first_pointer + at),
+        operand_rows_(dir_.operand_h[0] + range.worker * seq_.batch * layer_.operand_row),
         ring_(dir_.ring + at * s_.gate_row),
         block_steps_(std::max<int64_t>(1, kStepBlockRows / std::max<int64_t>(1, j1_ - j0_))) {}
 

@@ -35,8 +35,8 @@ class ForwardSlice : public ForwardRows<T> {
   using Base::steps_, Base::block_begin_, Base::block_rows_, Base::masks, Base::quantizes;
 
  public:
-  ForwardSlice(const ForwardLayer<T>& layer, const SlicePlace& place, int64_t ring_rows)
-      : Base(layer, place, ring_rows), panels_(s_.panels()), two_stages_(s_.has_two_stages()) {}
+  ForwardSlice(const ForwardLayer<T>& layer, const SliceRange& range, int64_t ring_rows)
+      : Base(layer, range, ring_rows), panels_(s_.panels()), two_stages_(s_.has_two_stages()) {}
 
   int64_t stages() const { return two_stages_ ? 2 * steps_ : steps_; }
 
@@ -154,7 +154,7 @@ void RunForwardRecurrence(const ForwardLayer<T>& layer, const Split& split,
   const Sequence& seq = *layer.seq;
   const int64_t ring_rows = RingRows(split, seq.batch, seq.rows);
   RunSlices(seq, layer.sizes.num_dirs, split, parallel,
-            [&](const SlicePlace& place) { return ForwardSlice<T>(layer, place, ring_rows); });
+            [&](const SliceRange& range) { return ForwardSlice<T>(layer, range, ring_rows); });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -84,7 +84,7 @@ inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
     add(p.zoneout_drawn);
   }
   if (p.has_layer_norm) add(bits(p.layer_norm_epsilon));
-  for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths[b]));
+  for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths.steps[b]));
   return hash;
 }
 
@@ -130,6 +130,12 @@ Reserve<T> MakeReserve(void* base, int64_t rows, const Sizes<T>& sizes, int64_t 
   r.sizes = &sizes;
   r.num_layers = num_layers;
   return r;
+}
+
+// The bytes of the reserve space if every sequence has T steps.
+template <typename T>
+int64_t LongestReserveBytes(const RnnProblem& p, const Sizes<T>& sizes) {
+  return MakeReserve<T>(nullptr, Area(p.max_time, p.batch), sizes, p.num_layers).bytes();
 }
 
 template <typename T>

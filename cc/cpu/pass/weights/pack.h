@@ -26,12 +26,14 @@ void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn)
   }
 }
 
-// The number of bytes of all packed weights.
+// The size and the elements of all packed weights.
 template <typename T>
-int64_t AllPackedBytes(const RnnProblem& p, const Sizes<T>& s) {
+PackedFormat PackedFormatOf(const RnnProblem& p, const Sizes<T>& s) {
   Arena arena;
   ForEachPacked(p, s, arena, [](const PackedWeights<T>&, int64_t, int) {});
-  return arena.bytes();
+  return {arena.bytes(), s.operands == OperandType::kPairs   ? kPackedBFloat16Pairs
+                         : s.operands == OperandType::kQuads ? kPackedInt8Quads
+                                                             : kPackedArithmetic};
 }
 
 // The implementation of rnn_pack in the kernel table.
@@ -41,7 +43,7 @@ class PackPass {
   explicit PackPass(const RnnArgs& args) : p_(args.problem), s_(MakeSizes<T>(p_)) {}
 
   void Take(Arena&) {}
-  int64_t reserve_bytes() const { return 0; }
+  ReserveSizes reserve_sizes() const { return {}; }
   bool ReadsAsIs(Arg arg) const { return !IsPackable(arg) || s_.operands == OperandType::kPairs; }
   bool WritesAsIs(Arg) const { return false; }  // `panels` are not a tensor of the call
 

@@ -56,7 +56,7 @@ bool Holds(const void* data, int64_t bytes, unsigned char value) {
 TEST(BlockCacheTest, BlocksAreAlignedAndWritable) {
   BlockCache cache(kPlenty);
   for (int64_t bytes : {int64_t{1}, kMiB, 2 * kMiB - 1, 2 * kMiB, 2 * kMiB + 1, 9 * kMiB + 5}) {
-    void* data = cache.Take(bytes);
+    void* data = cache.Acquire(bytes);
     ASSERT_NE(data, nullptr) << bytes;
     EXPECT_EQ(Misalignment(data, bytes >= 2 * kMiB ? 2 * kMiB : 4096), 0) << bytes;
     EXPECT_EQ(cache.in_use_bytes(), (bytes + kGranule - 1) / kGranule * kGranule);
@@ -69,86 +69,86 @@ TEST(BlockCacheTest, BlocksAreAlignedAndWritable) {
 
 TEST(BlockCacheTest, AReturnedBlockServesTheNextRequest) {
   BlockCache cache(kPlenty);
-  void* data = cache.Take(8 * kMiB);
+  void* data = cache.Acquire(8 * kMiB);
   cache.Return(data);
-  EXPECT_EQ(cache.kept_bytes(), 8 * kMiB);
-  EXPECT_EQ(cache.Take(8 * kMiB), data);
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 8 * kMiB);
+  EXPECT_EQ(cache.Acquire(8 * kMiB), data);
+  EXPECT_EQ(cache.cached_bytes(), 0);
   EXPECT_EQ(cache.in_use_bytes(), 8 * kMiB);
-  void* other = cache.Take(8 * kMiB);
+  void* other = cache.Acquire(8 * kMiB);
   EXPECT_NE(other, data);
   cache.Return(data);
   cache.Return(other);
-  EXPECT_EQ(cache.kept_bytes(), 16 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 16 * kMiB);
 }
 
 TEST(BlockCacheTest, ABlockServesRequestsALittleSmaller) {
   BlockCache cache(kPlenty);
-  void* data = cache.Take(10 * kMiB);
+  void* data = cache.Acquire(10 * kMiB);
   cache.Return(data);
-  void* larger = cache.Take(10 * kMiB + 1);
+  void* larger = cache.Acquire(10 * kMiB + 1);
   EXPECT_NE(larger, data);
-  void* half = cache.Take(5 * kMiB);
+  void* half = cache.Acquire(5 * kMiB);
   EXPECT_NE(half, data);
-  EXPECT_EQ(cache.Take(8 * kMiB), data);  // 10 = 8 + 8 / 4
+  EXPECT_EQ(cache.Acquire(8 * kMiB), data);  // 10 = 8 + 8 / 4
   EXPECT_EQ(cache.in_use_bytes(), 25 * kMiB + kGranule);
   for (void* block : {data, larger, half}) cache.Return(block);
 }
 
 TEST(BlockCacheTest, TheSmallestThatFitsIsTakenAndOfEqualsTheLastReturned) {
   BlockCache cache(kPlenty);
-  void* a = cache.Take(8 * kMiB);
-  void* b = cache.Take(8 * kMiB);
-  void* c = cache.Take(8 * kMiB);
-  void* large = cache.Take(9 * kMiB);
+  void* a = cache.Acquire(8 * kMiB);
+  void* b = cache.Acquire(8 * kMiB);
+  void* c = cache.Acquire(8 * kMiB);
+  void* large = cache.Acquire(9 * kMiB);
   for (void* block : {a, c, b, large}) cache.Return(block);
-  EXPECT_EQ(cache.Take(8 * kMiB), b);
-  EXPECT_EQ(cache.Take(8 * kMiB), c);
-  EXPECT_EQ(cache.Take(8 * kMiB), a);
-  EXPECT_EQ(cache.Take(8 * kMiB), large);
+  EXPECT_EQ(cache.Acquire(8 * kMiB), b);
+  EXPECT_EQ(cache.Acquire(8 * kMiB), c);
+  EXPECT_EQ(cache.Acquire(8 * kMiB), a);
+  EXPECT_EQ(cache.Acquire(8 * kMiB), large);
   for (void* block : {a, b, c, large}) cache.Return(block);
 }
 
 TEST(BlockCacheTest, TheLimitEvictsWhatWasReturnedLongestAgo) {
   BlockCache cache(20 * kMiB);
-  void* a = cache.Take(8 * kMiB);
-  void* b = cache.Take(10 * kMiB);
-  void* c = cache.Take(6 * kMiB);
+  void* a = cache.Acquire(8 * kMiB);
+  void* b = cache.Acquire(10 * kMiB);
+  void* c = cache.Acquire(6 * kMiB);
   for (void* block : {b, a, c}) cache.Return(block);
-  EXPECT_EQ(cache.kept_bytes(), 14 * kMiB);  // b has been evicted
-  EXPECT_EQ(cache.Take(6 * kMiB), c);
-  EXPECT_EQ(cache.Take(8 * kMiB), a);
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 14 * kMiB);  // b has been evicted
+  EXPECT_EQ(cache.Acquire(6 * kMiB), c);
+  EXPECT_EQ(cache.Acquire(8 * kMiB), a);
+  EXPECT_EQ(cache.cached_bytes(), 0);
   for (void* block : {a, c}) cache.Return(block);
 }
 
 TEST(BlockCacheTest, AllOfTheLimitIsUsed) {
   BlockCache cache(20 * kMiB);
-  void* a = cache.Take(8 * kMiB);
-  void* b = cache.Take(12 * kMiB);
+  void* a = cache.Acquire(8 * kMiB);
+  void* b = cache.Acquire(12 * kMiB);
   for (void* block : {a, b}) cache.Return(block);
-  EXPECT_EQ(cache.kept_bytes(), 20 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 20 * kMiB);
 }
 
 TEST(BlockCacheTest, ABlockLargerThanTheLimitLeavesTheOthers) {
   BlockCache cache(4 * kMiB);
-  void* small = cache.Take(2 * kMiB);
-  void* large = cache.Take(4 * kMiB + 1);
+  void* small = cache.Acquire(2 * kMiB);
+  void* large = cache.Acquire(4 * kMiB + 1);
   cache.Return(small);
   cache.Return(large);
-  EXPECT_EQ(cache.kept_bytes(), 2 * kMiB);
-  EXPECT_EQ(cache.Take(2 * kMiB), small);
+  EXPECT_EQ(cache.cached_bytes(), 2 * kMiB);
+  EXPECT_EQ(cache.Acquire(2 * kMiB), small);
   cache.Return(small);
 }
 
 TEST(BlockCacheTest, AtMost64BlocksAreKept) {
   BlockCache cache(kPlenty);
   std::vector<void*> blocks;
-  for (int k = 0; k < 70; ++k) blocks.push_back(cache.Take(kGranule));
+  for (int k = 0; k < 70; ++k) blocks.push_back(cache.Acquire(kGranule));
   for (void* block : blocks) cache.Return(block);
-  EXPECT_EQ(cache.kept_bytes(), 64 * kGranule);
-  for (int k = 69; k > 69 - 64; --k) EXPECT_EQ(cache.Take(kGranule), blocks[k]) << k;
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 64 * kGranule);
+  for (int k = 69; k > 69 - 64; --k) EXPECT_EQ(cache.Acquire(kGranule), blocks[k]) << k;
+  EXPECT_EQ(cache.cached_bytes(), 0);
   for (void* block : blocks) cache.Return(block);  // six of them are not in use
   EXPECT_EQ(cache.in_use_bytes(), 0);
 }
@@ -167,7 +167,7 @@ int64_t LazilyFreed() {
 TEST(BlockCacheTest, TheKernelMayTakeAllButSomeSmallBlocks) {
   BlockCache cache(kPlenty);
   const auto fill = [&cache](int64_t bytes) {
-    void* const data = cache.Take(bytes);
+    void* const data = cache.Acquire(bytes);
     std::memset(data, 1, static_cast<size_t>(bytes));
     return data;
   };
@@ -182,7 +182,7 @@ TEST(BlockCacheTest, TheKernelMayTakeAllButSomeSmallBlocks) {
   EXPECT_EQ(LazilyFreed(), before + 8);
   for (int k = 32; k < 40; ++k) cache.Return(small[k]);
   EXPECT_EQ(LazilyFreed(), before + 16);
-  EXPECT_EQ(cache.kept_bytes(), 48 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 48 * kMiB);
   // The blocks that are taken again make room for others.
   std::vector<void*> taken;
   for (int k = 0; k < 40; ++k) taken.push_back(fill(kMiB));
@@ -196,7 +196,7 @@ TEST(BlockCacheTest, SmallIsBelow4MiB) {
   BlockCache cache(kPlenty);
   const int64_t before = LazilyFreed();
   const auto mebibytes_marked = [&](int64_t bytes) {
-    void* const data = cache.Take(bytes);
+    void* const data = cache.Acquire(bytes);
     std::memset(data, 1, static_cast<size_t>(bytes));
     cache.Return(data);
     return LazilyFreed() - before;
@@ -207,11 +207,11 @@ TEST(BlockCacheTest, SmallIsBelow4MiB) {
 
 TEST(BlockCacheTest, ALimitOfZeroKeepsNothing) {
   BlockCache cache(0);
-  void* data = cache.Take(3 * kMiB);
+  void* data = cache.Acquire(3 * kMiB);
   ASSERT_NE(data, nullptr);
   std::memset(data, 1, 3 * kMiB);
   cache.Return(data);
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_EQ(cache.cached_bytes(), 0);
   EXPECT_EQ(cache.in_use_bytes(), 0);
 }
 
@@ -219,44 +219,44 @@ TEST(BlockCacheTest, WhatTheSystemLacksIsNull) {
   BlockCache cache(kPlenty);
   for (int64_t bytes : {int64_t{1} << 60, (int64_t{1} << 62) - 1, int64_t{1} << 62, INT64_MAX,
                         INT64_MIN, int64_t{-1}, int64_t{0}}) {
-    EXPECT_EQ(cache.Take(bytes), nullptr) << bytes;
+    EXPECT_EQ(cache.Acquire(bytes), nullptr) << bytes;
   }
   EXPECT_EQ(cache.in_use_bytes(), 0);
 }
 
 TEST(BlockCacheTest, WhatIsKeptIsGivenUpBeforeARequestFails) {
   BlockCache cache(kPlenty);
-  cache.Return(cache.Take(4 * kMiB));
-  EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
-  EXPECT_EQ(cache.Take(int64_t{1} << 60), nullptr);
-  EXPECT_EQ(cache.kept_bytes(), 0);
+  cache.Return(cache.Acquire(4 * kMiB));
+  EXPECT_EQ(cache.cached_bytes(), 4 * kMiB);
+  EXPECT_EQ(cache.Acquire(int64_t{1} << 60), nullptr);
+  EXPECT_EQ(cache.cached_bytes(), 0);
 }
 
 TEST(BlockCacheTest, WithoutMemoryForItsOwnRecordsItMapsNothing) {
   BlockCache cache(kPlenty);
-  cache.Return(cache.Take(4 * kMiB));
+  cache.Return(cache.Acquire(4 * kMiB));
   no_memory = true;
-  void* const kept = cache.Take(4 * kMiB);
-  void* const fresh = cache.Take(4 * kMiB);
-  cache.Return(kept);
+  void* const cached = cache.Acquire(4 * kMiB);
+  void* const fresh = cache.Acquire(4 * kMiB);
+  cache.Return(cached);
   no_memory = false;
-  EXPECT_NE(kept, nullptr) << "a kept block has its record already";
+  EXPECT_NE(cached, nullptr) << "a cached block has its record already";
   EXPECT_EQ(fresh, nullptr);
   EXPECT_EQ(cache.in_use_bytes(), 0);
-  EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 4 * kMiB);
 }
 
 TEST(BlockCacheTest, OtherPointersAreIgnored) {
   BlockCache cache(kPlenty);
   int local = 0;
-  void* data = cache.Take(4 * kMiB);
+  void* data = cache.Acquire(4 * kMiB);
   cache.Return(nullptr);
   cache.Return(&local);
   cache.Return(static_cast<char*>(data) + 64);
   EXPECT_EQ(cache.in_use_bytes(), 4 * kMiB);
   cache.Return(data);
   cache.Return(data);
-  EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
+  EXPECT_EQ(cache.cached_bytes(), 4 * kMiB);
 }
 
 TEST(BlockCacheTest, BlocksInUseAreLeftAlone) {
@@ -264,9 +264,9 @@ TEST(BlockCacheTest, BlocksInUseAreLeftAlone) {
   const std::vector<int64_t> sizes = {kMiB, 3 * kMiB + 7, 2 * kMiB, 5 * kMiB, 9 * kMiB};
   std::vector<void*> held, returned;
   for (int64_t bytes : sizes) {
-    returned.push_back(cache.Take(bytes));
-    held.push_back(cache.Take(bytes));
-    returned.push_back(cache.Take(bytes));
+    returned.push_back(cache.Acquire(bytes));
+    held.push_back(cache.Acquire(bytes));
+    returned.push_back(cache.Acquire(bytes));
     std::memset(held.back(), static_cast<int>(held.size()), bytes);
   }
   for (void* block : returned) cache.Return(block);
@@ -295,7 +295,7 @@ TEST(BlockCacheTest, ManyThreads) {
       for (int k = 0; k < 200; ++k) {
         const int64_t bytes = 1 + static_cast<int64_t>(random() % (3 * kMiB));
         const auto value = static_cast<unsigned char>(t * 16 + k % 16);
-        void* data = cache.Take(bytes);
+        void* data = cache.Acquire(bytes);
         if (data == nullptr) {
           ++wrong[t];
           continue;
@@ -317,8 +317,8 @@ TEST(BlockCacheTest, ManyThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, std::vector<int>(kThreads, 0));
   EXPECT_EQ(cache.in_use_bytes(), 0);
-  EXPECT_LE(cache.kept_bytes(), 12 * kMiB);
-  EXPECT_GT(cache.kept_bytes(), 0);
+  EXPECT_LE(cache.cached_bytes(), 12 * kMiB);
+  EXPECT_GT(cache.cached_bytes(), 0);
 }
 
 TEST(CacheLimitTest, MegabytesOrAnEighthOfTheMemory) {
@@ -339,12 +339,12 @@ TEST(CacheLimitTest, MegabytesOrAnEighthOfTheMemory) {
 TEST(ProcessBlockCacheTest, OutlivesAFork) {
   ::testing::FLAGS_gtest_death_test_style = "fast";
   BlockCache& cache = ProcessBlockCache();
-  void* const data = cache.Take(4 * kMiB);
+  void* const data = cache.Acquire(4 * kMiB);
   ASSERT_NE(data, nullptr);
   std::memset(data, 1, 4 * kMiB);
   std::atomic<bool> stop{false};
   std::thread other([&] {
-    while (!stop.load()) cache.Return(cache.Take(6 * kMiB));
+    while (!stop.load()) cache.Return(cache.Acquire(6 * kMiB));
   });
   for (int k = 0; k < 20; ++k) {
     EXPECT_EXIT(
@@ -352,7 +352,7 @@ TEST(ProcessBlockCacheTest, OutlivesAFork) {
           in_child = true;
           const bool kept = Holds(data, 4 * kMiB, 1);
           cache.Return(data);
-          std::exit(kept && cache.Take(4 * kMiB) != nullptr ? 0 : 1);
+          std::exit(kept && cache.Acquire(4 * kMiB) != nullptr ? 0 : 1);
         },
         ::testing::ExitedWithCode(0), "");
   }
@@ -365,7 +365,7 @@ TEST(ProcessBlockCacheTest, OutlivesAFork) {
 TEST(ProcessBlockCacheTest, IsOne) {
   BlockCache& cache = ProcessBlockCache();
   EXPECT_EQ(&cache, &ProcessBlockCache());
-  void* data = cache.Take(4 * kMiB);
+  void* data = cache.Acquire(4 * kMiB);
   ASSERT_NE(data, nullptr);
   EXPECT_GE(cache.in_use_bytes(), 4 * kMiB);
   cache.Return(data);

@@ -509,14 +509,19 @@ TEST(SequenceLengths, SayThatSizesDiffer) {
 
 TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
   const int32_t given[] = {0, 7, 3};
-  int32_t taken[3] = {};
-  ASSERT_TRUE(TakeSequenceLengths(given, 3, 7, taken).ok());
-  EXPECT_TRUE(std::equal(given, given + 3, taken));
-  ExpectInvalid(TakeSequenceLengths(given, 3, 6, taken), {"sequence_lengths[1] is 7", "[0, 6]"});
-  ASSERT_TRUE(TakeSequenceLengths(nullptr, 3, 5, taken).ok());
-  EXPECT_EQ(std::count(taken, taken + 3, 5), 3);
-  EXPECT_TRUE(TakeSequenceLengths(nullptr, 0, int64_t{1} << 31, nullptr).ok());
-  ExpectInvalid(TakeSequenceLengths(nullptr, 1, int64_t{1} << 31, taken),
+  int32_t copy[3] = {};
+  int64_t sum = -1;
+  ASSERT_TRUE(CopySequenceLengths(given, 3, 7, copy, &sum).ok());
+  EXPECT_TRUE(std::equal(given, given + 3, copy));
+  EXPECT_EQ(sum, 10);
+  ExpectInvalid(CopySequenceLengths(given, 3, 6, copy, &sum),
+                {"sequence_lengths[1] is 7", "[0, 6]"});
+  ASSERT_TRUE(CopySequenceLengths(nullptr, 3, 5, copy, &sum).ok());
+  EXPECT_EQ(std::count(copy, copy + 3, 5), 3);
+  EXPECT_EQ(sum, 15);
+  EXPECT_TRUE(CopySequenceLengths(nullptr, 0, int64_t{1} << 31, nullptr, &sum).ok());
+  EXPECT_EQ(sum, 0);
+  ExpectInvalid(CopySequenceLengths(nullptr, 1, int64_t{1} << 31, copy, &sum),
                 {"input must have fewer than 2^31 time steps", "2147483648"});
 }
 

@@ -34,7 +34,7 @@ class TestHost : public Host {
     *data = reinterpret_cast<void*>((address + 63) / 64 * 64);
     return Status();
   }
-  Status NewReserve(int64_t, void**) override { return Internal("not in inference"); }
+  Status NewReserve(const ReserveSizes&, void**) override { return Internal("not in inference"); }
   PartialShape ShapeOf(Arg) const override { return {}; }
   Status Aligned(Arg, const void**) override { return Internal("not in inference"); }
 
@@ -58,7 +58,7 @@ Status Forward(const std::function<Status()>& fails, float* h) {
   tensors.SetOutput(Arg::output, &y, ElementType::kFloat32, 1);
   tensors.SetOutput(Arg::output_h, h, ElementType::kFloat32, 1);
   RnnProblem problem = MakeRnnProblem(config, kFloat32);
-  problem.lengths = &length;
+  problem.lengths = {&length, length};
   TestHost host(fails);
   return RunRnnForward(problem, tensors, &host);
 }

@@ -376,8 +376,8 @@ class FuzzHost final : public cpu::Host {
     *data = scratch_->data();
     return Status();
   }
-  Status NewReserve(int64_t bytes, void** data) override {
-    reserve_ = std::make_unique<Memory>(bytes);
+  Status NewReserve(const cpu::ReserveSizes& sizes, void** data) override {
+    reserve_ = std::make_unique<Memory>(sizes.bytes);
     *data = reserve_->data();
     return Status();
   }

@@ -77,22 +77,23 @@ void Edit(FuzzedDataProvider& bytes, std::vector<PartialShape>& shapes) {
 
 // The given lengths are any int32. Returns whether the lengths were accepted.
 bool DrawLengths(FuzzedDataProvider& bytes, const RnnConfig& config, bool given,
-                 std::vector<int32_t>* lengths) {
+                 std::vector<int32_t>* memory, cpu::SequenceLengths* lengths) {
   std::vector<int32_t> from(config.batch);
   for (int32_t& n : from) {
     n = bytes.ConsumeIntegralInRange<int>(0, 30) == 0
             ? bytes.ConsumeIntegral<int32_t>()
             : bytes.ConsumeIntegralInRange<int32_t>(0, static_cast<int32_t>(config.max_time));
   }
-  lengths->assign(config.batch, -1);
-  return Accepted(TakeSequenceLengths(given ? from.data() : nullptr, config.batch, config.max_time,
-                                      lengths->data()));
+  memory->assign(config.batch, -1);
+  lengths->steps = memory->data();
+  return Accepted(CopySequenceLengths(given ? from.data() : nullptr, config.batch, config.max_time,
+                                      memory->data(), &lengths->sum));
 }
 
 // Runs both passes. The second pass gets the reserve space of the first pass, possibly with changed
 // bytes.
 void RunBoth(FuzzedDataProvider& bytes, Dtype dtype, const RnnAttrs& attrs, Shapes& shapes,
-             const std::vector<int32_t>& lengths, const CallShapes& back) {
+             const cpu::SequenceLengths& lengths, const CallShapes& back) {
   CallShapes found;
   Require(shapes.InferForward(attrs, &found).ok(), "what backward accepts, forward accepts");
   Tensors memory(bytes, dtype);
@@ -101,7 +102,7 @@ void RunBoth(FuzzedDataProvider& bytes, Dtype dtype, const RnnAttrs& attrs, Shap
   const bool drawn = attrs.has_zoneout() && !IsAbsent(shapes["seed"]);
   if (drawn) forward.SetInput(Arg::seed, seed, ElementType::kOther, 2);
   RnnProblem p = cpu::MakeRnnProblem(found.config, dtype, forward);
-  p.lengths = lengths.data();
+  p.lengths = lengths;
   p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
   FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 4), dtype);
   Require(cpu::RunRnnForward(p, forward, &host).ok(), "forward runs");
@@ -125,8 +126,9 @@ void RunStack(FuzzedDataProvider& bytes, Dtype dtype) {
   }
   CallShapes found;
   if (!Accepted(shapes.InferBackward(attrs, &found))) return;
-  std::vector<int32_t> lengths;
-  if (!DrawLengths(bytes, found.config, true, &lengths)) return;
+  std::vector<int32_t> memory_of_lengths;
+  cpu::SequenceLengths lengths;
+  if (!DrawLengths(bytes, found.config, true, &memory_of_lengths, &lengths)) return;
   RunBoth(bytes, dtype, attrs, shapes, lengths, found);
 }
 
@@ -140,9 +142,10 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   }
   CallShapes found;
   if (!Accepted(shapes.InferBackward(attrs, &found))) return;
-  std::vector<int32_t> lengths;
+  std::vector<int32_t> memory_of_lengths;
+  cpu::SequenceLengths lengths;
   const bool given = !IsAbsent(shapes["sequence_lengths"]);
-  if (!DrawLengths(bytes, found.config, given, &lengths)) return;
+  if (!DrawLengths(bytes, found.config, given, &memory_of_lengths, &lengths)) return;
   RunBoth(bytes, dtype, attrs, shapes, lengths, found);
 }
 
@@ -156,13 +159,14 @@ void RunQuantized(FuzzedDataProvider& bytes, Dtype dtype) {
   }
   CallShapes found;
   if (!Accepted(InferShapes(op, attrs, shapes, &found))) return;
-  std::vector<int32_t> lengths;
+  std::vector<int32_t> memory_of_lengths;
+  cpu::SequenceLengths lengths;
   const bool given = !IsAbsent(shapes[op.Input(Arg::sequence_lengths)]);
-  if (!DrawLengths(bytes, found.config, given, &lengths)) return;
+  if (!DrawLengths(bytes, found.config, given, &memory_of_lengths, &lengths)) return;
   Tensors memory(bytes, dtype);
   const CallTensors tensors = memory.Of(op, attrs, shapes, found);
   RnnProblem p = cpu::MakeRnnProblem(found.config, dtype, tensors);
-  p.lengths = lengths.data();
+  p.lengths = lengths;
   FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 4), dtype);
   Require(p.int8_weights && cpu::RunRnnForward(p, tensors, &host).ok(), "forward runs");
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "cc/core/network/param_layout.h"
@@ -54,7 +55,8 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
   for (int64_t b = 0; b < s.B; ++b) {
     network->lengths.push_back(bytes.ConsumeIntegralInRange<int32_t>(0, static_cast<int32_t>(s.T)));
   }
-  p.lengths = network->lengths.data();
+  p.lengths = {network->lengths.data(),
+               std::accumulate(network->lengths.begin(), network->lengths.end(), int64_t{0})};
   return true;
 }
 
@@ -118,14 +120,14 @@ std::vector<unsigned char> Pack(FuzzedDataProvider& bytes, const Network& networ
   const RnnProblem& p = network.problem;
   Numbers numbers(bytes, p.dtype);
   const CallTensors weights = Weights(network, &numbers);
-  const cpu::RnnNetwork sizes = cpu::Kernels().rnn_network(&p);
-  const Memory panels(sizes.packed_bytes);
+  const cpu::PackedFormat format = cpu::Kernels().rnn_packed_format(&p);
+  const Memory panels(format.bytes);
   FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 3), p.dtype);
   Require(cpu::RunRnnPack(p, weights, panels.data(), &host).ok(), "weights are packed");
-  std::vector<unsigned char> packed(cpu::kPackedHeaderBytes + sizes.packed_bytes);
-  WritePackedHeader(MakePackedHeader(p, cpu::Kernels().vector_bytes, sizes.packed_element),
+  std::vector<unsigned char> packed(cpu::kPackedHeaderBytes + format.bytes);
+  WritePackedHeader(MakePackedHeader(p, cpu::Kernels().vector_bytes, format.element),
                     packed.data());
-  std::copy_n(static_cast<const unsigned char*>(panels.data()), sizes.packed_bytes,
+  std::copy_n(static_cast<const unsigned char*>(panels.data()), format.bytes,
               packed.data() + cpu::kPackedHeaderBytes);
   return packed;
 }
