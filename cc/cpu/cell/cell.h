@@ -108,7 +108,7 @@ struct WholeRow {
   int64_t units;
 };
 
-// What a stack makes the Tensors of its cell from.
+// The inputs from which a stack makes the Tensors of its cell.
 template <typename T>
 struct CellInputs {
   const RnnProblem& problem;

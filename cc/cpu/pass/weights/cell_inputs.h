@@ -1,4 +1,4 @@
-// What the tensors of a stack's cell are made from.
+// The inputs of the tensors of a stack's cell.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_CELL_INPUTS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_CELL_INPUTS_H_
 
