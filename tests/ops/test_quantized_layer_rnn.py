@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 from support.reference import quantized
+from support.reference.spec import CELLS
 from tf_rnn_ops import plain, raw_ops
 
-MODES = ("lstm", "lstmp", "gru", "gru_reset_before", "rnn", "rnn_tanh", "rnn_relu")
-GATES = {"lstm": 4, "gru": 3, "gru_reset_before": 3}
+MODES = ("lstmp", *CELLS)
 WEIGHTS = (
     *("kernel", "kernel_scale", "recurrent_kernel", "recurrent_kernel_scale"),
     *("bias", "projection", "projection_scale"),
@@ -36,7 +36,7 @@ def _of_reference(weights):
 def _weights(rng, mode, inputs, units, bias=True):
     """The weights of a layer, as numpy arrays."""
     rnn_mode = "lstm" if mode == "lstmp" else mode
-    gates, size = GATES.get(rnn_mode, 1), units
+    gates, size = CELLS[rnn_mode].gates, units
     weights = {"bias": None, "projection": None, "projection_scale": None}
     if mode == "lstmp":
         size = max(1, units // 2)
@@ -46,7 +46,7 @@ def _weights(rng, mode, inputs, units, bias=True):
         matrix = rng.uniform(-1, 1, size=(rows, gates * units)) / units**0.5
         weights[name], weights[f"{name}_scale"] = _quantized(matrix)
     if bias:
-        shape = (2, gates * units) if mode == "gru" else (gates * units,)
+        shape = (2, gates * units) if CELLS[rnn_mode].bias_rows == 2 else (gates * units,)
         weights["bias"] = rng.normal(size=shape).astype(np.float32) * np.float32(0.1)
     return rnn_mode, size, weights
 

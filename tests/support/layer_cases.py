@@ -8,17 +8,21 @@ from support.reference import layer
 from support.reference.cells import exact
 from support.reference.layer import LayerInputs
 from support.reference.rounding import rounder
-from support.reference.spec import GATES
+from support.reference.spec import CELLS, GATES
+
+
+def _modes_of(cell):
+    """A cell, and its variants: see layer_case."""
+    more = ("lstmp", "lstm_layer_norm") if cell == "lstm" else ()
+    return (cell, *more, f"{cell}_zoneout") if CELLS[cell].zoneout else (cell, *more)
+
 
 # The modes of the op, lstmp, which is lstm with a projection, peepholes and both limits, one with layer
-# normalization, and two with zoneout, which a seed selects.
-MODES = (
-    *("lstm", "lstmp", "lstm_layer_norm", "lstm_zoneout"),
-    *("gru", "gru_zoneout", "gru_reset_before"),
-    *("rnn", "rnn_tanh", "rnn_relu"),
-)
-WITHOUT_C = MODES[4:]
-WITH_FUNCTIONS = MODES[:8]  # the names of the others say their activation
+# normalization, and those with zoneout, which a seed selects.
+MODES = tuple(mode for cell in CELLS for mode in _modes_of(cell))
+WITHOUT_C = tuple(mode for cell in CELLS if not CELLS[cell].has_c for mode in _modes_of(cell))
+# The names of the others say their activation.
+WITH_FUNCTIONS = tuple(mode for cell in CELLS if CELLS[cell].activation for mode in _modes_of(cell))
 # Pairs of activation and recurrent_activation, which rnn does not have.
 FUNCTIONS = (
     ("tanh", "hard_sigmoid"),
@@ -133,12 +137,12 @@ def layer_case(
     full = rnn_mode == "lstmp"
     zones_out, normalizes = rnn_mode.endswith("_zoneout"), rnn_mode == "lstm_layer_norm"
     rnn_mode = "lstm" if full or normalizes else rnn_mode.removesuffix("_zoneout")
-    zoneout_h, zoneout_c = (0.3, 0.4 * (rnn_mode == "lstm")) if zones_out else (0.0, 0.0)
+    zoneout_h, zoneout_c = (0.3, 0.4 * CELLS[rnn_mode].has_c) if zones_out else (0.0, 0.0)
     if num_proj is None:
         num_proj = max(1, 2 * shape[3] // 3) if full else 0
     peepholes = full if peepholes is None else peepholes
     cell_clip, proj_clip = clips or ((0.25, 0.125) if full else (0.0, 0.0))
-    if rnn_mode == "rnn":
+    if not CELLS[rnn_mode].recurrent_activation:
         functions = (functions[0], "sigmoid")
     q = rounder(dtype)
     steps, batch, input_size, units = shape
@@ -159,14 +163,14 @@ def layer_case(
         lengths = rng.integers(0, steps + 1, size=batch)
         if batch:
             lengths[rng.integers(batch)] = steps
-    columns = gates * units
+    columns, bias_rows = gates * units, (2,) if CELLS[rnn_mode].bias_rows == 2 else ()
     inputs = LayerInputs(
         x=normal(steps, batch, input_size),
         h0=normal(batch, hidden, scale=0.5),
         c0=normal(batch, units, scale=0.5),
         kernel=weights(input_size, columns),
         recurrent_kernel=weights(hidden, columns),
-        bias=weights(*((2, columns) if rnn_mode == "gru" else (columns,))) if bias else None,
+        bias=weights(*bias_rows, columns) if bias else None,
         lengths=None if lengths is None else np.asarray(lengths, np.int32),
         input_mask=mask(input_mask, input_size),
         recurrent_mask=mask(recurrent_mask, hidden),

@@ -12,6 +12,7 @@ import numpy as np
 from support import packed_calls
 from support.calls import Call
 from support.linear_case import SLOPES
+from support.reference.spec import CELLS, GATES
 
 INT_SIZES = ("num_layers", "num_units", "input_size")
 # The names that the message on a wrong size of an attribute may have.
@@ -316,14 +317,11 @@ def _layer_attribute_mutations(call):
             if name in call.attrs:
                 yield Mutation(f"{name} = {value}", call.with_attr(name, value), (name,), True)
     names = ("input_c", "kernel", "recurrent_kernel", "bias", "input_mask", "rnn_mode")
-    gates = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn": 1, "rnn_tanh": 1, "rnn_relu": 1}
-    for mode in gates:
-        if gates[mode] != gates[call.attrs["rnn_mode"]]:
+    for mode in GATES:
+        if GATES[mode] != GATES[call.attrs["rnn_mode"]]:
             yield Mutation(f"rnn_mode {mode}", call.with_attr("rnn_mode", mode), names, True)
-    if gates[call.attrs["rnn_mode"]] == 1 and "activation" in call.attrs:
-        for name in ("activation", "recurrent_activation"):
-            if (name, call.attrs["rnn_mode"]) == ("activation", "rnn"):
-                continue
+    for name in ("activation", "recurrent_activation"):
+        if name in call.attrs and not getattr(CELLS[call.attrs["rnn_mode"]], name):
             yield Mutation(f"{name} linear", call.with_attr(name, "linear"), (name,), True)
     first, second, _ = call.tensors["input"].shape
     if first != second:

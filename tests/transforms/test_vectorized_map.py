@@ -8,7 +8,7 @@ import tf_rnn_ops
 from support import cases, layer_cases, layer_ops, loops, packed_calls, tf_ops
 from support.quantized_case import WEIGHTS, QuantizedCase
 from support.reference import quantized
-from support.reference.spec import RnnSpec
+from support.reference.spec import CELLS, RnnSpec
 from tf_rnn_ops.native import xla
 from tf_rnn_ops.native.tf_internals import pfor
 
@@ -203,8 +203,8 @@ def test_packed_layer(rng):
 
 def quantized_case(mode, rng):
     """A call of QuantizedLayerRNN with T, B, I, H = 5, 4, 3, 6."""
-    columns = 6 * {"lstm": 4, "gru": 3, "gru_reset_before": 3}.get(mode, 1)
-    given = {"bias": rng.normal(size=(2, columns) if mode == "gru" else columns)}
+    columns = 6 * CELLS[mode].gates
+    given = {"bias": rng.normal(size=(2, columns) if CELLS[mode].bias_rows == 2 else columns)}
     for name, rows in (("kernel", 3), ("recurrent_kernel", 6)):
         given[name], given[f"{name}_scale"] = quantized.quantized_columns(
             rng.normal(size=(rows, columns))

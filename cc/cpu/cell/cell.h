@@ -6,7 +6,8 @@
 //
 //   part             what it contains or computes                                     in a cell
 //   Format(layout)   the gates in the weights and in the gate buffer; requirements    each
-//   Tensors<T>       inputs and outputs besides the rows below, such as functions     each
+//   Tensors<T>       inputs and outputs besides the rows below, such as functions.    each
+//                    In a stack they are made from CellInputs<T>
 //   Forward<T, NV>   a step of row i on the sums of one tile, NV vectors:             no whole_rows
 //     Init             the initial values of the sums of the recurrent product
 //     Sums             where unfinished sums are stored
@@ -105,6 +106,16 @@ struct WholeRow {
   T* c;
   T* h;  // [H]
   int64_t units;
+};
+
+// The inputs from which a stack makes the Tensors of its cell.
+template <typename T>
+struct CellInputs {
+  const RnnProblem& problem;
+  const T* peepholes;   // [3, padded]; null if not IsLstmPeephole
+  const T* layer_norm;  // LayerNormTensors::weights; null without layer normalization
+  const T* kept[2];  // masks of zoneout for h and c, [R, padded]; null: zoneout mixes by the rate
+  int64_t padded;
 };
 
 // The values that the forward pass has left of one step in one row.

@@ -1,10 +1,12 @@
-// Selection of a stack's cell by the problem.
+// Selection of a stack's cell by the problem, and the tensors of that cell.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 
-#include <limits>
-#include <tuple>
+#include <cstddef>
+#include <new>
+#include <type_traits>
 
+#include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/gates.h"
 #include "cc/cpu/cell/gru.h"
 #include "cc/cpu/cell/gru_reset_before.h"
@@ -50,42 +52,22 @@ inline CellFormat FormatOf(const RnnProblem& p) {
   return WithCell(p, [&](auto cell) { return decltype(cell)::Format(p.weight_layout); });
 }
 
-// The Tensors of all cells.
+// A place for the Tensors of a problem's cell, whose type depends on the cell.
 template <typename T>
-class AllCellTensors {
+class CellStorage {
  public:
-  // `peepholes`: [3, padded], or null if not IsLstmPeephole. `kept`: the zoneout masks of h and of
-  // c, [R, padded]; null where zoneout mixes by the rate. `layer_norm`: as in LayerNormTensors.
-  AllCellTensors(const RnnProblem& p, const T* peepholes, const T* const (&kept)[2], int64_t padded,
-                 const T* layer_norm)
-      : all_(UsualGates<T>(), ChosenGates<T>(p), TanhFunction<T>(), ReluFunction<T>(),
-             GateFunction<T>(p.activation), Peephole(UsualGates<T>(), p, peepholes, padded),
-             Peephole(ChosenGates<T>(p), p, peepholes, padded),
-             ZoneoutTensors<T>{ChosenGates<T>(p),
-                               {static_cast<T>(p.zoneout_h), kept[0], padded},
-                               {static_cast<T>(p.zoneout_c), kept[1], padded}},
-             LayerNormTensors<T>{ChosenGates<T>(p), layer_norm,
-                                 static_cast<T>(p.layer_norm_epsilon)}) {}
-
+  // Replaces the tensors by the tensors of a Cell.
   template <typename Cell>
-  const auto* Of() const {
-    return &std::get<typename Cell::template Tensors<T>>(all_);
+  const auto* Make(const CellInputs<T>& in) {
+    using Tensors = typename Cell::template Tensors<T>;
+    static_assert(sizeof(Tensors) <= sizeof(bytes_) && alignof(Tensors) <= kAlignment);
+    static_assert(std::is_trivially_destructible_v<Tensors>);
+    return new (bytes_) Tensors(in);
   }
 
  private:
-  template <template <typename> class Gates>
-  static PeepholeTensors<T, Gates> Peephole(const Gates<T>& gates, const RnnProblem& p,
-                                            const T* peepholes, int64_t padded) {
-    const T limit =
-        p.cell_clip > 0 ? static_cast<T>(p.cell_clip) : std::numeric_limits<T>::infinity();
-    if (peepholes == nullptr) return {gates, nullptr, nullptr, nullptr, limit};
-    return {gates, peepholes, peepholes + padded, peepholes + 2 * padded, limit};
-  }
-
-  std::tuple<UsualGates<T>, ChosenGates<T>, TanhFunction<T>, ReluFunction<T>, GateFunction<T>,
-             PeepholeTensors<T, UsualGates>, PeepholeTensors<T, ChosenGates>, ZoneoutTensors<T>,
-             LayerNormTensors<T>>
-      all_;
+  static constexpr int kAlignment = alignof(std::max_align_t);
+  alignas(kAlignment) unsigned char bytes_[160];
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -17,6 +17,8 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // the function.
 template <typename T>
 struct UsualGates {
+  explicit UsualGates(const CellInputs<T>&) {}
+
   EIGEN_ALWAYS_INLINE Packet<T> Gate(const Packet<T>& x) const { return Sigmoid<T>(x); }
   EIGEN_ALWAYS_INLINE Packet<T> GateSlope(const Packet<T>& y) const { return SigmoidSlope<T>(y); }
   EIGEN_ALWAYS_INLINE Packet<T> State(const Packet<T>& x) const { return Tanh<T>(x); }
@@ -58,6 +60,7 @@ class GateFunction {
         break;
     }
   }
+  explicit GateFunction(const CellInputs<T>& in) : GateFunction(in.problem.activation) {}
 
   // WHY not inlined: a cell applies the function five times to each row of a tile. Inlined code
   // would be large, and a call costs little compared with the product before it.
@@ -84,7 +87,8 @@ class GateFunction {
 template <typename T>
 class ChosenGates {
  public:
-  explicit ChosenGates(const RnnProblem& p) : gate_(p.recurrent_activation), state_(p.activation) {}
+  explicit ChosenGates(const CellInputs<T>& in)
+      : gate_(in.problem.recurrent_activation), state_(in.problem.activation) {}
 
   EIGEN_ALWAYS_INLINE Packet<T> Gate(const Packet<T>& x) const { return gate_.Apply(x); }
   EIGEN_ALWAYS_INLINE Packet<T> GateSlope(const Packet<T>& y) const { return gate_.Slope(y); }

@@ -28,6 +28,9 @@ struct LayerNormTensors {
   ChosenGates<T> gates;
   const T* weights;  // [U][kLayerNormVectors][V], zeros beyond H
   T epsilon;
+
+  explicit LayerNormTensors(const CellInputs<T>& in)
+      : gates(in), weights(in.layer_norm), epsilon(static_cast<T>(in.problem.layer_norm_epsilon)) {}
 };
 
 template <typename T>

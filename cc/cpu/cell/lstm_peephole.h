@@ -6,6 +6,8 @@
 #ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_
 #define TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_
 
+#include <limits>
+
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/gates.h"
 #include "cc/cpu/cell/lstm.h"
@@ -17,6 +19,14 @@ struct PeepholeTensors {
   Gates<T> gates;
   const T *i, *f, *o;  // [padded]
   T limit;             // infinity: no clipping
+
+  explicit PeepholeTensors(const CellInputs<T>& in)
+      : gates(in),
+        i(in.peepholes),
+        f(i + in.padded),
+        o(f + in.padded),
+        limit(in.problem.cell_clip > 0 ? static_cast<T>(in.problem.cell_clip)
+                                       : std::numeric_limits<T>::infinity()) {}
 };
 
 template <template <typename> class Gates>

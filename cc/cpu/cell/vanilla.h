@@ -10,12 +10,16 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // Like GateFunction, but the function is a compile-time constant.
 template <typename T>
 struct TanhFunction {
+  explicit TanhFunction(const CellInputs<T>&) {}
+
   EIGEN_ALWAYS_INLINE Packet<T> Apply(const Packet<T>& x) const { return Tanh<T>(x); }
   EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) const { return TanhSlope<T>(y); }
 };
 
 template <typename T>
 struct ReluFunction {
+  explicit ReluFunction(const CellInputs<T>&) {}
+
   EIGEN_ALWAYS_INLINE Packet<T> Apply(const Packet<T>& x) const { return Relu<T>(x); }
   EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) const {
     const Packet<T> zero = Set<T>(T(0));

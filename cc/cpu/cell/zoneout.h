@@ -35,6 +35,11 @@ template <typename T>
 struct ZoneoutTensors {
   ChosenGates<T> gates;
   Kept<T> h, c;
+
+  explicit ZoneoutTensors(const CellInputs<T>& in)
+      : gates(in),
+        h{static_cast<T>(in.problem.zoneout_h), in.kept[0], in.padded},
+        c{static_cast<T>(in.problem.zoneout_c), in.kept[1], in.padded} {}
 };
 
 template <typename Cell>  // Lstm<ChosenGates> or Gru<ChosenGates>

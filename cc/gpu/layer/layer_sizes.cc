@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "cc/gpu/elementwise/cells/lstm_layer_norm.h"
+#include "cc/gpu/elementwise/layer_kernels.h"
+
 namespace rnn_ops {
 namespace gpu {
 namespace {
@@ -10,38 +13,37 @@ constexpr int64_t kAlignment = 256;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-CellKernels KernelsOf(const LayerProblem& p) {
-  switch (p.mode) {
-    case RnnMode::kLstm:
-      if (p.has_layer_norm)
-        return {Kernel::row_layer_norm_step_f32, Kernel::row_layer_norm_back_f32};
-      return {Kernel::lstm_step_f32, Kernel::lstm_back_f32};
-    case RnnMode::kGru:
-      return {Kernel::gru_step_f32, Kernel::gru_back_f32};
-    case RnnMode::kGruResetBefore:
-      return {Kernel::reset_before_step_f32, Kernel::reset_before_back_f32};
-    case RnnMode::kRelu:
-    case RnnMode::kTanh:
-    case RnnMode::kVanilla:
-      break;
-  }
-  return {Kernel::vanilla_step_f32, Kernel::vanilla_back_f32};
+// A cell's row of facts: its kernels, and what the struct of its equations says.
+struct CellRow {
+  CellKernels kernels;
+  int64_t saved;
+  bool carries_h;
+};
+
+template <typename Cell>
+CellRow RowOf(Kernel step, Kernel back) {
+  return {{step, back}, Cell::kSaved, Cell::kCarriesH != 0};
 }
 
-int64_t SavedOf(const LayerProblem& p) {
+CellRow CellOf(const LayerProblem& p) {
   switch (p.mode) {
     case RnnMode::kLstm:
-      return p.has_layer_norm ? 8 : 4;
+      if (p.has_layer_norm) {
+        return RowOf<elementwise::LstmLayerNorm<float>>(Kernel::row_layer_norm_step_f32,
+                                                        Kernel::row_layer_norm_back_f32);
+      }
+      return RowOf<elementwise::Lstm<float>>(Kernel::lstm_step_f32, Kernel::lstm_back_f32);
     case RnnMode::kGru:
-      return 4;
+      return RowOf<elementwise::Gru<float>>(Kernel::gru_step_f32, Kernel::gru_back_f32);
     case RnnMode::kGruResetBefore:
-      return 3;
+      return RowOf<elementwise::GruResetBefore<float>>(Kernel::reset_before_step_f32,
+                                                       Kernel::reset_before_back_f32);
     case RnnMode::kRelu:
     case RnnMode::kTanh:
     case RnnMode::kVanilla:
       break;
   }
-  return 1;
+  return RowOf<elementwise::Vanilla<float>>(Kernel::vanilla_step_f32, Kernel::vanilla_back_f32);
 }
 
 Activation StateActivation(const LayerProblem& p) {
@@ -98,10 +100,10 @@ LayerSizes::LayerSizes(const LayerProblem& p)
       H(p.num_units),
       S(p.hidden_size()),
       G(p.num_gates()),
-      saved(SavedOf(p)),
-      cell(KernelsOf(p)),
+      saved(CellOf(p).saved),
+      cell(CellOf(p).kernels),
       has_c(FactsOf(p.mode).has_c),
-      carries_h(G == 3 || p.has_zoneout()),
+      carries_h(CellOf(p).carries_h || p.has_zoneout()),
       splits_gradients(FactsOf(p.mode).bias_rows == 2 || p.has_layer_norm),
       by_row(p.has_layer_norm),
       reset_before(p.mode == RnnMode::kGruResetBefore) {}

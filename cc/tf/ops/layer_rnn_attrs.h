@@ -2,12 +2,28 @@
 #ifndef TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_
 #define TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_
 
-#define RNN_OPS_LAYER_MODE_ATTR \
-  "rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru', 'gru_reset_before', 'rnn'} = 'lstm'"
+#include <string>
+
+#include "cc/core/network/rnn_types.h"
 
 // See Activation in core/network/rnn_types.h.
 #define RNN_OPS_ACTIVATION_ATTR(name, usual)                                                      \
   name ": {'tanh', 'sigmoid', 'hard_sigmoid', 'hard_sigmoid_keras2', 'relu', 'linear'} = '" usual \
        "'"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+// The declaration of rnn_mode, whose values are the names of all cells.
+inline std::string LayerModeAttr() {
+  std::string names;
+  for (const CellFacts& facts : kCellFacts) {
+    names += std::string(names.empty() ? "'" : ", '") + facts.name + "'";
+  }
+  return "rnn_mode: {" + names + "} = 'lstm'";
+}
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
 
 #endif  // TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_

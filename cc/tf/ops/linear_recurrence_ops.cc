@@ -21,7 +21,7 @@ REGISTER_OP("TfRnnOps>LinearRecurrence")
     .Output("output: T")
     .Output("cell_output: T")
     .Attr("T: {float, double}")
-    .Attr(RNN_OPS_LAYER_MODE_ATTR)
+    .Attr(LayerModeAttr())
     .Attr("transposed: bool = false")
     .SetShapeFn(RnnShape<kLinearRecurrence>)
     .Doc(R"doc(

@@ -253,11 +253,6 @@ const char* DtypeName(Dtype dtype) {
   return kNames[dtype];
 }
 
-const char* ModeName(int32_t mode) {
-  constexpr const char* kNames[] = {"relu", "tanh", "lstm", "gru", "gru_reset_before", "rnn"};
-  return kNames[mode];
-}
-
 GuardedBuffer::GuardedBuffer(int64_t bytes, unsigned char fill)
     : block_(new unsigned char[bytes + 2 * kGuard + 64]), size_(bytes) {
   data_ = block_.get() + kGuard;

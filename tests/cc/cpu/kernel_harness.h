@@ -34,7 +34,6 @@ double RoundTo(Dtype dtype, double v);
 // The distance from 1 to the next larger value of `dtype`.
 double Epsilon(Dtype dtype);
 const char* DtypeName(Dtype dtype);
-const char* ModeName(int32_t mode);
 
 // Memory of exactly n bytes between two guards.
 class GuardedBuffer {

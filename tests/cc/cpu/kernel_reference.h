@@ -54,6 +54,9 @@ RnnElements ElementsOf(const RnnProblem& problem);
 // The numbers of elements of a problem with kKerasWeights.
 RnnElements LayerElementsOf(const RnnProblem& problem);
 
+// The numbers of a unit and step in the reserve space of a mode.
+int64_t KeptValuesOf(RnnMode mode);
+
 // Computes all outputs.
 void RunStack(const RnnProblem& problem, RnnValues* values);
 // The part of RunStack for a problem with kKerasWeights. The outputs must be 0 before.

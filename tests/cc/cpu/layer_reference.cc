@@ -68,10 +68,6 @@ struct Function {
   }
 };
 
-int64_t GatesOf(RnnMode mode) {
-  return mode == kLstm ? 4 : mode == kGru || mode == kGruResetBefore ? 3 : 1;
-}
-
 double Limited(double x, double limit) { return limit > 0 ? std::clamp(x, -limit, limit) : x; }
 
 // A row as a product reads it.
@@ -119,7 +115,7 @@ class Row {
       : p_(p),
         b_(b),
         v_(v),
-        G_(GatesOf(p.mode)),
+        G_(FactsOf(p.mode).gates),
         I_(p.input_size),
         H_(p.num_units),
         S_(p.hidden_size()),
@@ -446,8 +442,24 @@ class Row {
 
 }  // namespace
 
+int64_t KeptValuesOf(RnnMode mode) {
+  switch (mode) {
+    case kLstm:
+      return 5;  // the gates and c
+    case kGru:
+      return 4;  // the gates and the recurrent part of the candidate
+    case kGruResetBefore:
+      return 3;
+    case kRelu:
+    case kTanh:
+    case RnnMode::kVanilla:
+      break;
+  }
+  return 0;
+}
+
 RnnElements LayerElementsOf(const RnnProblem& p) {
-  const int64_t G = GatesOf(p.mode), I = p.input_size, H = p.num_units;
+  const int64_t G = FactsOf(p.mode).gates, I = p.input_size, H = p.num_units;
   const int64_t S = p.num_proj > 0 ? p.num_proj : H;
   RnnElements n = {};
   n.x = p.max_time * p.batch * I;

@@ -12,7 +12,15 @@ namespace cpu {
 namespace testing {
 namespace {
 
-const std::vector<std::string> kCells = {"relu", "tanh", "lstm", "gru", "gru_reset_before", "rnn"};
+// In the order of RnnMode: the names of kCellFacts without "rnn_".
+const std::vector<std::string> kCells = [] {
+  std::vector<std::string> cells;
+  for (const CellFacts& facts : kCellFacts) {
+    const std::string name = facts.name;
+    cells.push_back(name.rfind("rnn_", 0) == 0 ? name.substr(4) : name);
+  }
+  return cells;
+}();
 const std::vector<std::string> kActivations = {
     "tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear"};
 // In the order of Dtype, and then int8: float32 tensors and int8 weights.
@@ -44,13 +52,14 @@ class Words {
   }
 
   // The index of the value in `values`. The first value is the default, unless `otherwise` is
-  // passed.
+  // passed. An unknown value counts as the default.
   int32_t OneOf(const std::string& key, const std::vector<std::string>& values,
                 int32_t otherwise = 0) {
     const std::string text = Text(key, values[otherwise]);
     const auto at = std::find(values.begin(), values.end(), text);
-    if (at == values.end()) error_ = key + " is " + text;
-    return static_cast<int32_t>(at - values.begin());
+    if (at != values.end()) return static_cast<int32_t>(at - values.begin());
+    error_ = key + " is " + text;
+    return otherwise;
   }
 
   int64_t Number(const std::string& key, int64_t otherwise, int64_t smallest) {
@@ -124,7 +133,7 @@ void ParseStack(Words* words, ProblemLine* line) {
   RnnProblem& p = line->rnn;
   const int64_t inputs = p.input_size, units = p.num_units;
   p.num_proj = words->Number("P", 0, 0);
-  if (p.mode > RnnMode::kGru) words->Refuse("cell is not one of CudnnRNNV3");
+  if (!FactsOf(p.mode).in_cudnn) words->Refuse("cell is not one of CudnnRNNV3");
   const bool may_project = p.mode == RnnMode::kLstm;
   if (p.num_proj > (may_project ? units : 0)) words->Refuse("P does not fit");
   if (p.num_proj == units) p.num_proj = 0;
@@ -157,11 +166,10 @@ void ParseLayer(Words* words, ProblemLine* line) {
   }
   p.zoneout_h = static_cast<float>(words->Real("zoneout_h"));
   p.zoneout_c = static_cast<float>(words->Real("zoneout_c"));
-  if (p.zoneout_c > 0 && p.mode != RnnMode::kLstm) words->Refuse("zoneout_c without lstm");
+  if (p.zoneout_c > 0 && !FactsOf(p.mode).has_c) words->Refuse("zoneout_c without lstm");
   p.zoneout_drawn = words->OneOf("drawn", {"no", "yes"}) == 1;
-  const bool may_keep = p.mode == RnnMode::kLstm || p.mode == RnnMode::kGru;
   const float zoneout = std::max(p.zoneout_h, p.zoneout_c);
-  if (zoneout > 0 && (zoneout > 1 || !may_keep || !plain || p.has_layer_norm)) {
+  if (zoneout > 0 && (zoneout > 1 || !FactsOf(p.mode).has_zoneout || !plain || p.has_layer_norm)) {
     words->Refuse("a zoneout above 1, without lstm or gru, or with P, peephole, clip or norm");
   }
   if (p.zoneout_drawn && (!p.has_zoneout() || line->run == ProblemRun::kPacked)) {
@@ -172,17 +180,17 @@ void ParseLayer(Words* words, ProblemLine* line) {
   const int32_t mask = words->OneOf("mask", kMasks);
   p.input_masked = mask % 2;
   p.recurrent_masked = mask / 2;
-  p.bias_rows = words->OneOf("bias", {"yes", "no"}) == 1 ? 0 : p.mode == RnnMode::kGru ? 2 : 1;
+  p.bias_rows = words->OneOf("bias", {"yes", "no"}) == 1 ? 0 : FactsOf(p.mode).bias_rows;
   if (p.dropout > 0 && mask == 0) words->Refuse("dropout without a mask");
   p.activation = static_cast<Activation>(words->OneOf("activation", kActivations));
   p.recurrent_activation =
       static_cast<Activation>(words->OneOf("recurrent_activation", kActivations, 1));
-  if (p.mode < RnnMode::kLstm &&
-      (p.activation != Activation::kTanh || p.recurrent_activation != Activation::kSigmoid)) {
-    words->Refuse("the cell's name says its activation");
-  }
-  if (p.mode == RnnMode::kVanilla && p.recurrent_activation != Activation::kSigmoid) {
+  const bool usual_gates = p.recurrent_activation == Activation::kSigmoid;
+  if (!FactsOf(p.mode).has_recurrent_gates && !usual_gates) {
     words->Refuse("the cell has no such gate");
+  }
+  if (!FactsOf(p.mode).chooses_activation && !(p.activation == Activation::kTanh && usual_gates)) {
+    words->Refuse("the cell's name says its activation");
   }
   if (!p.int8_weights) return;
   if (p.is_training) words->Refuse("run is training, but an op with int8 weights has no gradient");
@@ -239,7 +247,7 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   RnnProblem& p = line->rnn;
   p.dtype = type;
   p.int8_weights = int8;
-  p.mode = static_cast<RnnMode>(words.OneOf("cell", kCells, /*otherwise=*/2));
+  p.mode = static_cast<RnnMode>(words.OneOf("cell", kCells, static_cast<int32_t>(RnnMode::kLstm)));
   p.max_time = T, p.batch = B, p.input_size = I, p.num_units = H;
   p.is_training = line->run == ProblemRun::kTraining;
   p.time_major = words.OneOf("order", {"time", "batch"}) == 0;

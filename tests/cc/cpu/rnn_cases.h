@@ -3,7 +3,10 @@
 #define TF_RNN_OPS_TESTS_CC_CPU_RNN_CASES_H_
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -14,8 +17,13 @@ namespace cpu {
 namespace testing {
 
 constexpr int32_t kModes[] = {0, 1, 2, 3};  // relu, tanh, LSTM, GRU
-// kModes, GRU with the reset gate first, and one gate with any activation.
-constexpr int32_t kLayerModes[] = {0, 1, 2, 3, 4, 5};
+
+// The modes of LayerRNN: all rows of kCellFacts.
+constexpr auto kLayerModes = [] {
+  std::array<int32_t, std::size(kCellFacts)> modes{};
+  for (size_t k = 0; k < modes.size(); ++k) modes[k] = static_cast<int32_t>(kCellFacts[k].mode);
+  return modes;
+}();
 constexpr Dtype kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16};
 
 // A training problem of one layer. All sequences have T steps. Tests change the fields that they
@@ -47,12 +55,12 @@ inline void UseKerasWeights(int32_t bias_rows, bool input_masked, bool recurrent
 }
 
 inline bool HasCell(const RnnCase& c) {
-  return c.problem.mode < RnnMode::kGruResetBefore || c.problem.weight_layout == kKerasWeights;
+  return FactsOf(c.problem.mode).in_cudnn || c.problem.weight_layout == kKerasWeights;
 }
 
 // With the default bias of the mode.
 inline void UseKerasWeights(bool input_masked, bool recurrent_masked, RnnCase* c) {
-  UseKerasWeights(c->problem.mode == RnnMode::kGru ? 2 : 1, input_masked, recurrent_masked, c);
+  UseKerasWeights(FactsOf(c->problem.mode).bias_rows, input_masked, recurrent_masked, c);
 }
 
 // All features and all kinds of tails. Most sizes are near multiples of the vector widths.
@@ -87,8 +95,8 @@ inline RnnCase RandomLayerCase(std::mt19937_64& random, Dtype dtype) {
   c = MakeCase(dtype, static_cast<int32_t>(from.mode), is_short ? 1 + random() % 2 : from.max_time,
                is_short ? 1 + random() % 2 : from.batch, from.input_size, from.num_units);
   c.problem.time_major = from.time_major;
-  UseKerasWeights(from.mode == RnnMode::kGru ? random() % 3 : random() % 2, random() % 5 < 2,
-                  random() % 5 < 2, &c);
+  UseKerasWeights(random() % (FactsOf(from.mode).bias_rows + 1), random() % 5 < 2, random() % 5 < 2,
+                  &c);
   if (random() % 2 == 0) RandomLengths(random, &c);
   return c;
 }
@@ -97,8 +105,9 @@ inline RnnCase RandomLayerCase(std::mt19937_64& random, Dtype dtype) {
 inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
   RnnCase c = RandomLayerCase(random, dtype);
   RnnProblem& p = c.problem;
-  p.mode = static_cast<RnnMode>(2 + random() % 4);
-  p.bias_rows = static_cast<int32_t>(p.mode == RnnMode::kGru ? random() % 3 : random() % 2);
+  constexpr int32_t kFirst = static_cast<int32_t>(RnnMode::kLstm);
+  p.mode = static_cast<RnnMode>(kFirst + random() % (std::size(kCellFacts) - kFirst));
+  p.bias_rows = static_cast<int32_t>(random() % (FactsOf(p.mode).bias_rows + 1));
   p.activation = static_cast<Activation>(random() % 6);
   p.recurrent_activation = static_cast<Activation>(random() % 6);
   if (random() % 2 == 0) p.activation = Activation::kTanh;
@@ -108,8 +117,9 @@ inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
     if (random() % 3 > 0) p.num_proj = 1 + static_cast<int64_t>(random() % (2 * p.num_units));
     if (p.num_proj > 0 && random() % 2 == 0) p.proj_clip = 0.25f;
   }
+  if (!FactsOf(p.mode).chooses_activation) p.activation = Activation::kTanh;
   // Gates that are not bounded by 1 let states grow without bound.
-  if (p.recurrent_activation >= Activation::kRelu || p.mode == RnnMode::kVanilla) {
+  if (p.recurrent_activation >= Activation::kRelu || !FactsOf(p.mode).has_recurrent_gates) {
     p.recurrent_activation = Activation::kSigmoid;
   }
   return c;

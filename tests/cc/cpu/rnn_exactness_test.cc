@@ -254,7 +254,7 @@ void CheckRowsAreIndependent(int64_t D, int64_t B, bool layer) {
   std::mt19937_64 random(13);
   for (int32_t mode : kLayerModes) {
     RnnCase c = MakeCase(kFloat32, mode, T, B, 5, 21);
-    const int64_t G = mode == 2 ? 4 : mode == 3 || mode == 4 ? 3 : 1;
+    const int64_t G = kCellFacts[mode].gates;
     c.problem.direction = static_cast<Direction>(D);
     if (layer) UseKerasWeights(true, true, &c);
     if (!HasCell(c)) continue;

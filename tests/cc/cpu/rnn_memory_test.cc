@@ -202,13 +202,11 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
 // Note [Reserve space]: for each unit and step 5 values for LSTM, 4 or 3 for GRU, none for the
 // other modes, and a header.
 TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
-  constexpr int64_t kValues[] = {0, 0, 5, 4, 3, 0};
-  static_assert(std::size(kValues) == std::size(kLayerModes));
   for (const KernelTable* table : Tables()) {
     for (int32_t mode : kLayerModes) {
       RnnCase c = MakeCase(kFloat32, mode, 10, 8, 3, 64);
       RnnArgs a = ArgsOf(c);
-      const int64_t bytes = 64 + kValues[mode] * 80 * 64 * 4;
+      const int64_t bytes = 64 + reference::KeptValuesOf(c.problem.mode) * 80 * 64 * 4;
       const ReserveSizes forward = AskedMemory(table->rnn_forward, a).reserve;
       EXPECT_EQ(forward.bytes, bytes);
       EXPECT_EQ(forward.longest_bytes, bytes);

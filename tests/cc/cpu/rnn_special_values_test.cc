@@ -50,11 +50,12 @@ void ExpectAlike(const Fields<RnnValues>& fields, RnnValues got, RnnValues want,
 
 // Uses activations that are linear between two bounds, if the cell has a choice.
 void UseHardSigmoid(RnnCase* c) {
-  if (c->problem.mode >= RnnMode::kLstm) c->problem.recurrent_activation = Activation::kHardSigmoid;
+  RnnProblem& p = c->problem;
+  if (FactsOf(p.mode).has_recurrent_gates) p.recurrent_activation = Activation::kHardSigmoid;
 }
 void UseLines(RnnCase* c) {
   UseHardSigmoid(c);
-  if (c->problem.mode >= RnnMode::kLstm) c->problem.activation = Activation::kLinear;
+  if (FactsOf(c->problem.mode).chooses_activation) c->problem.activation = Activation::kLinear;
 }
 
 // With NaN in the input of one sequence, NaN must be in the outputs of that sequence from that step

@@ -20,9 +20,9 @@ import launches  # noqa: E402
 from checks import TYPES, difference, verdict  # noqa: E402
 
 from support import layer_cases  # noqa: E402
-from support.reference.spec import GATES  # noqa: E402
+from support.reference.spec import CELLS, GATES  # noqa: E402
 
-MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru", "gru_reset_before", "rnn")
+MODES = tuple(CELLS)
 ACTIVATIONS = ("tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear")
 ALGORITHMS = ("steps", "persistent")
 FORWARD, BACKWARD = 1, 2  # CorePasses of layer_api.cc
@@ -256,7 +256,7 @@ def layer_checks(layer):
     for dtype in (torch.float32, torch.float64):
         yield f"layers {TYPES[dtype]} wide rows", functools.partial(wide_rows, layer, dtype)
     on_gpu = layer.device == "cuda"
-    for mode in layer_cases.MODES if on_gpu else layer_cases.MODES[:1]:
+    for mode in layer_cases.MODES if on_gpu else ("lstm",):
         arguments = (layer, mode, torch.float32, 9, LARGEST)
         yield (
             f"layers float32 {mode} tf32",

@@ -6,6 +6,8 @@ import pathlib
 import ml_dtypes
 import numpy as np
 
+from support.reference.spec import GATES
+
 OPS = (
     "BlockLSTMV2",
     "BlockLSTMGradV2",
@@ -61,8 +63,7 @@ class Library:
     def layer_reserve_size(self, case, dtype):
         """The elements of reserve_space of LayerRNN in training, of a case of support/layer_cases.py."""
         i, found = case.inputs, ctypes.c_int64()
-        gates = {"lstm": 4, "gru": 3, "gru_reset_before": 3}.get(case.rnn_mode, 1)
-        units = i.recurrent_kernel.shape[1] // gates
+        units = i.recurrent_kernel.shape[1] // GATES[case.rnn_mode]
         proj = 0 if i.projection is None else i.projection.shape[1]
         code = self.functions.handlers_layer_reserve_bytes(
             case.rnn_mode.encode(),

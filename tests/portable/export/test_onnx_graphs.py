@@ -9,6 +9,7 @@ import tf_rnn_ops
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops._commands.export import main
 from tf_rnn_ops.export import onnx as writer
+from tf_rnn_ops.export.onnx import weights
 from tf_rnn_ops.params import Layout
 
 TIME, BATCH, SIZE, UNITS = 5, 3, 2, 4
@@ -160,6 +161,24 @@ def test_a_projection_is_a_loop(tmp_path, rng):
     assert [(node.target_op, node.reason) for node in nodes] == [("loop", "ONNX has no projection")]
     assert ops.count("Loop") == 4 and "LSTM" not in ops
     _check(run({**stack.feed(), "n": stack.lengths}), stack.want(stack.lengths))
+
+
+def test_a_mode_without_a_node_is_a_loop(tmp_path, rng, monkeypatch):
+    """As of a new cell that the writer does not know."""
+    monkeypatch.delitem(weights.OP_TYPES, "gru")
+    stack = Stack(rng, "gru")
+
+    def function(x, h):
+        result = raw_ops.CudnnRNNV3(
+            input=x, input_h=h, input_c=0, params=stack.params, sequence_lengths=tf.fill([BATCH], TIME),
+            is_training=False, **stack.attrs,
+        )  # fmt: skip
+        return _outputs(result, "gru")
+
+    nodes, ops, run = convert(function, tmp_path, *stack.specs()[:2])
+    assert [node.reason for node in nodes] == ["ONNX has no node for rnn_mode='gru'"]
+    assert "GRU" not in ops
+    _check(run({"x": stack.x, "h": stack.h}), stack.want())
 
 
 def test_parameters_that_are_computed(tmp_path, rng):

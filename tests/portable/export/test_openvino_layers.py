@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
+from tf_rnn_ops.export.openvino import counterparts
 
 LOOP = "loop"
 SEQUENCES = {"lstm": "LSTMSequence", "gru": "GRUSequence", "simple": "RNNSequence"}
@@ -140,6 +141,17 @@ def test_float64_is_computed_in_float32(cell, tmp_path):
     path, report = export(keras.Model(inputs, {"y": layer(inputs)}), tmp_path, None, verify=True)
     assert report.layers[0].target_op == LOOP
     assert 1e-12 < report.difference < report.tolerance < 1e-3
+
+
+def test_a_mode_without_a_node_is_a_loop(tmp_path, monkeypatch):
+    """As of a new cell that the writer does not know."""
+    monkeypatch.delitem(counterparts.SEQUENCES, "gru")
+    inputs = keras.Input((None, 3), name="x")
+    model = keras.Model(inputs, {"y": networks.CELLS["gru"]()(inputs)})
+    _, report = export(model, tmp_path, None, verify=True)
+    assert report.layers[0].target_op == LOOP
+    assert report.layers[0].reason == "OpenVINO has no node for rnn_mode='gru'"
+    assert report.difference < report.tolerance
 
 
 def types_of(model):

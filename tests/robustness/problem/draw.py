@@ -6,11 +6,13 @@ from robustness.problem.grammar import (
     ACTIVATIONS,
     BLOCK,
     CELLS,
+    FACTS,
     GATES,
     INT8,
     LAYER,
     LINEAR,
     LINEAR_CELLS,
+    MODES,
     STACK,
     TYPES,
     WITHOUT_INT8,
@@ -104,9 +106,11 @@ def _draw(dice):
     if op == BLOCK:
         keys["peephole"], keys["clip"] = dice.one_of(("yes", "no")), dice.one_of((0.0, 0.5, 1.5))
     keys["lengths"] = _lengths(dice, op, steps, batch)
+    if op == LAYER:
+        for cell, facts in FACTS.items():
+            if MODES[keys["cell"]] in facts.drawn_for and dice.chance(facts.percent):
+                keys["cell"] = cell
     if op == LAYER and GATES[keys["cell"]] > 1:
-        if keys["cell"] == "gru" and dice.chance(50):
-            keys["cell"] = "gru_reset_before"
         if dice.chance(40):
             keys["activation"] = dice.one_of(ACTIVATIONS)
             # Gates that have no bounds would let the states grow without any.
@@ -131,15 +135,15 @@ def _draw(dice):
                 if keys["epsilon"] < 0.1:
                     keys["T"] = min(keys["T"], 2)
                     keys["lengths"] = _lengths(dice, op, keys["T"], batch)
-        kept = keys["cell"] == "gru" or keys.get("norm") == "no"
-        if kept and dice.chance(30):
+        kept = keys["cell"] != "lstm" or keys.get("norm") == "no"
+        if FACTS[keys["cell"]].zoneout and kept and dice.chance(30):
             keys["zoneout_h"] = dice.one_of((0.0, 0.25, 0.5, 1.0))
-            if keys["cell"] == "lstm":
+            if FACTS[keys["cell"]].has_c:
                 keys["zoneout_c"] = dice.one_of((0.0, 0.25, 0.5, 1.0))
             if keys["zoneout_h"] or keys.get("zoneout_c"):
                 keys["drawn"] = dice.one_of(("yes", "no")) if keys["run"] != "packed" else "no"
-    elif op == LAYER and dice.chance(40):
-        keys["cell"], keys["activation"] = "rnn", dice.one_of(ACTIVATIONS)
+    elif op == LAYER and FACTS[keys["cell"]].activation:
+        keys["activation"] = dice.one_of(ACTIVATIONS)
     if op == BLOCK and dice.chance(30):
         return _linear(dice, keys)
     if keys.get("mask", "none") != "none" and keys["run"] == "training" and dice.chance(30):

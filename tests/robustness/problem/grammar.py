@@ -1,10 +1,16 @@
-"""The grammar of README.md: one line for one problem. Imports only the standard library."""
+"""The grammar of README.md: one line for one problem. Imports no library but the table of cells."""
 
 import dataclasses
 
+from support.reference import spec
+
 CELLS = ("lstm", "gru", "tanh", "relu")
-LAYER_CELLS = (*CELLS, "gru_reset_before", "rnn")
-GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "gru_reset_before": 3, "rnn": 1}
+# {name of a cell in a line: rnn_mode}.
+MODES = {mode.removeprefix("rnn_"): mode for mode in spec.CELLS}
+LAYER_CELLS = (*CELLS, *(cell for cell in MODES if cell not in CELLS))
+# {name in a line: what spec.py says of the cell}.
+FACTS = {cell: spec.CELLS[mode] for cell, mode in MODES.items()}
+GATES = {cell: facts.gates for cell, facts in FACTS.items()}
 ACTIVATIONS = ("tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear")
 TYPES = ("float32", "float64", "float16", "bfloat16")
 INT8 = "int8"  # QuantizedLayerRNN: float32 tensors and int8 weights
@@ -86,10 +92,11 @@ class Problem:
         if self.op == LINEAR and self.type not in ("float32", "float64"):
             raise ValueError(f"type is {self.type}, expected float32 or float64")
         usual = self.activation == "tanh" and self.recurrent_activation == "sigmoid"
-        if self.cell in ("tanh", "relu") and not usual:
+        facts = FACTS[self.cell]
+        if not facts.activation and not usual:
             raise ValueError(f"cell is {self.cell}, whose name says its activation")
-        if self.cell == "rnn" and self.recurrent_activation != "sigmoid":
-            raise ValueError("cell is rnn, which has no recurrent_activation")
+        if not facts.recurrent_activation and self.recurrent_activation != "sigmoid":
+            raise ValueError(f"cell is {self.cell}, which has no recurrent_activation")
         if self.op == LAYER and self.cell != "lstm" and (self.clip or self.peephole == "yes"):
             raise ValueError(f"cell is {self.cell}, expected lstm with clip or peephole")
         if self.norm == "yes" and (
@@ -100,14 +107,14 @@ class Problem:
             raise ValueError(
                 f"epsilon is {self.epsilon}, expected 1 without norm, otherwise above 0 and at most 1"
             )
-        keeps = self.cell in ("lstm", "gru") and not self.P and not self.clip
+        keeps = facts.zoneout and not self.P and not self.clip
         zoneout = max(self.zoneout_h, self.zoneout_c)
         if zoneout and not (zoneout <= 1 and keeps and self.peephole == self.norm == "no"):
             raise ValueError(
                 f"a zoneout is {zoneout}, expected at most 1, with an lstm without P, clip, peephole and "
                 "norm, or a gru"
             )
-        if self.zoneout_c and self.cell != "lstm":
+        if self.zoneout_c and not facts.has_c:
             raise ValueError(f"zoneout_c is {self.zoneout_c}, expected 0 without lstm")
         if self.drawn == "yes" and (not zoneout or self.run == "packed"):
             raise ValueError("drawn is yes, expected a zoneout and a run that is not packed")

@@ -5,7 +5,7 @@ tests/cc/cpu/kernel_harness.cc draws the same numbers in C++.
 
 import numpy as np
 
-from robustness.problem.grammar import BLOCK, GATES, INT8, LAYER, LINEAR
+from robustness.problem.grammar import BLOCK, FACTS, GATES, INT8, LAYER, LINEAR, MODES
 from support.cases import BlockCase, RnnCase
 from support.layer_cases import LayerCase
 from support.linear_case import LinearCase
@@ -17,14 +17,6 @@ from support.reference.rounding import rounder
 from support.reference.spec import RnnSpec
 
 _STEP = 0x9E3779B97F4A7C15
-_MODES = {
-    "lstm": "lstm",
-    "gru": "gru",
-    "gru_reset_before": "gru_reset_before",
-    "rnn": "rnn",
-    "tanh": "rnn_tanh",
-    "relu": "rnn_relu",
-}
 _MASK = np.array([0.0, 0.0, 0.75, 1.0, 1.5])
 
 
@@ -84,7 +76,7 @@ def lengths(problem):
 
 def spec(problem):
     return RnnSpec(
-        rnn_mode=_MODES[problem.cell],
+        rnn_mode=MODES[problem.cell],
         layers=problem.L,
         units=problem.H,
         input_size=problem.I,
@@ -115,13 +107,12 @@ def _stack(p, draw):
 
 
 def _layer(p, draw):
-    gates = GATES[p.cell]
+    gates, hidden = GATES[p.cell], p.P or p.H
     weight, columns = 1.5 / np.sqrt(max(p.I, p.H)), gates * p.H
-    bias = (2, columns) if p.cell == "gru" else (columns,)
-    hidden = p.P or p.H
+    bias = (2, columns) if FACTS[p.cell].bias_rows == 2 else (columns,)
     x_masked, h_masked = p.mask in ("input", "both"), p.mask in ("recurrent", "both")
     return LayerCase(
-        rnn_mode=_MODES[p.cell],
+        rnn_mode=MODES[p.cell],
         dtype=p.type,
         inputs=LayerInputs(
             x=draw.uniform("x", 2, p.T, p.B, p.I),
@@ -155,7 +146,7 @@ def _layer(p, draw):
 def _quantized(p, draw):
     gates, hidden = GATES[p.cell], p.P or p.H
     weight, columns = 1.5 / np.sqrt(max(p.I, p.H)), gates * p.H
-    bias = (2, columns) if p.cell == "gru" else (columns,)
+    bias = (2, columns) if FACTS[p.cell].bias_rows == 2 else (columns,)
 
     def matrix(name, rows, count):
         return {
@@ -164,7 +155,7 @@ def _quantized(p, draw):
         }
 
     return QuantizedCase(
-        rnn_mode=_MODES[p.cell],
+        rnn_mode=MODES[p.cell],
         x=draw.uniform("x", 2, p.T, p.B, p.I),
         h0=draw.uniform("h0", 1, p.B, hidden),
         c0=draw.uniform("c0", 1, p.B, p.H),
@@ -215,7 +206,7 @@ def _linear(p, draw):
     for name in names:
         size = columns if name.endswith("gates") else p.H
         found[name] = draw.uniform(name, 0.5, p.T, p.B, size)
-    return LinearCase(p.type, _MODES[p.cell], p.adjoint == "yes", **found)
+    return LinearCase(p.type, MODES[p.cell], p.adjoint == "yes", **found)
 
 
 def case(problem):

@@ -20,17 +20,8 @@ import types
 import numpy as np
 
 from support.reference import cells, dropout
-from support.reference.spec import GATES
+from support.reference.spec import CELLS, GATES
 
-# Where cells.py has the gates of Keras's blocks: its GRU is r, z, n.
-_ORDER = {
-    "lstm": (0, 1, 2, 3),
-    "gru": (1, 0, 2),
-    "gru_reset_before": (1, 0, 2),
-    "rnn": (0,),
-    "rnn_tanh": (0,),
-    "rnn_relu": (0,),
-}
 # Functions and limits.
 USUAL = {
     "activation": "tanh",
@@ -71,11 +62,12 @@ def _masked(array, mask, gate, q):
     return array if mask is None else q(array * mask[gate])
 
 
-def _biases(rnn_mode, bias, columns):
+def biases(rnn_mode, bias, columns):
+    """The biases of x W and of h R."""
     zeros = np.zeros(columns)
     if bias is None:
         return zeros, zeros
-    return tuple(bias) if rnn_mode == "gru" else (bias, zeros)
+    return tuple(bias) if CELLS[rnn_mode].bias_rows == 2 else (bias, zeros)
 
 
 def _half(array, mask, matrix, bias, rnn_mode, q):
@@ -83,7 +75,7 @@ def _half(array, mask, matrix, bias, rnn_mode, q):
     gates = GATES[rnn_mode]
     blocks, biases = _blocks(matrix, gates), np.split(bias, gates)
     parts = [q(q(_masked(array, mask, g, q) @ blocks[g]) + biases[g][None]) for g in range(gates)]
-    return np.stack([parts[g] for g in _ORDER[rnn_mode]])
+    return np.stack([parts[g] for g in CELLS[rnn_mode].order])
 
 
 def _cell(rnn_mode, inputs, functions, q):
@@ -143,9 +135,9 @@ def forward(rnn_mode, inputs, q=cells.exact, functions=USUAL):
     steps, batch, _ = inputs.x.shape
     lengths = np.full(batch, steps) if inputs.lengths is None else inputs.lengths
     bias = None if inputs.layer_norm is not None else inputs.bias
-    bias_x, bias_h = _biases(rnn_mode, bias, inputs.kernel.shape[1])
+    bias_x, bias_h = biases(rnn_mode, bias, inputs.kernel.shape[1])
     h = inputs.h0
-    c = inputs.c0 if rnn_mode == "lstm" else np.zeros_like(h)
+    c = inputs.c0 if CELLS[rnn_mode].has_c else np.zeros_like(h)
     y, tape = np.zeros((steps, *h.shape)), []
     kept_h, kept_c = _kept(inputs, functions)
     for t in range(steps):
@@ -158,7 +150,7 @@ def forward(rnn_mode, inputs, q=cells.exact, functions=USUAL):
         y[t] = np.where(valid, h_new, 0.0)
         h, c = np.where(valid, h_new, h), np.where(valid, c_new, c)
     results = {"output": y, "output_h": h}
-    if rnn_mode == "lstm":
+    if CELLS[rnn_mode].has_c:
         results["output_c"] = c
     return results, tape
 
@@ -168,7 +160,7 @@ def _half_grad(gradient, array, mask, matrix, matrix_grad, rnn_mode, q):
     gates = GATES[rnn_mode]
     blocks, grads = _blocks(matrix, gates), _blocks(matrix_grad, gates)  # grads are views
     total = 0.0
-    for k, g in enumerate(_ORDER[rnn_mode]):
+    for k, g in enumerate(CELLS[rnn_mode].order):
         total = q(total + _masked(q(gradient[k] @ blocks[g].T), mask, g, q))
         grads[g][:] = q(grads[g] + q(_masked(array, mask, g, q).T @ gradient[k]))
     return total
@@ -177,7 +169,7 @@ def _half_grad(gradient, array, mask, matrix, matrix_grad, rnn_mode, q):
 def _bias_grad(sums, rnn_mode):
     """[G, H] in the order of cells.py as [G*H] in Keras's."""
     ordered = [None] * len(sums)
-    for k, g in enumerate(_ORDER[rnn_mode]):
+    for k, g in enumerate(CELLS[rnn_mode].order):
         ordered[g] = sums[k]
     return np.concatenate(ordered)
 
@@ -201,8 +193,8 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
     _, step_grad = cells.STEPS[kind]
     if output is not None:
         tape = _given_outputs(kind, tape, output)
-    lstm = rnn_mode == "lstm"
-    dc = dc if lstm else np.zeros_like(dh)
+    has_c = CELLS[rnn_mode].has_c
+    dc = dc if has_c else np.zeros_like(dh)
     dx = np.zeros_like(inputs.x)
     dw, dr = np.zeros_like(inputs.kernel), np.zeros_like(inputs.recurrent_kernel)
     kept_h, kept_c = _kept(inputs, functions)
@@ -235,9 +227,11 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
         dc_prev = np.where(kept_c[t] == 0, dc_prev, q(dc_prev + q(kept_c[t] * dc_cell)))
         dh, dc = np.where(valid, dh_prev, dh), np.where(valid, dc_prev, dc)
     grads = {"input": dx, "input_h": dh, "kernel": dw, "recurrent_kernel": dr, **own}
-    if lstm:
+    if has_c:
         grads["input_c"] = dc
     if inputs.bias is not None and "bias" not in own:
         bias = _bias_grad(sum_x, rnn_mode)
-        grads["bias"] = np.stack([bias, _bias_grad(sum_h, rnn_mode)]) if rnn_mode == "gru" else bias
+        if CELLS[rnn_mode].bias_rows == 2:
+            bias = np.stack([bias, _bias_grad(sum_h, rnn_mode)])
+        grads["bias"] = bias
     return grads

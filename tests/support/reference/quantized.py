@@ -3,16 +3,14 @@
 Rows are rounded in float32, as the formulas say, and all else is float64.
 """
 
+import types
+
 import numpy as np
 
-ACTIVATIONS = {
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "relu": lambda x: np.maximum(x, 0),
-    "linear": lambda x: x,
-    "hard_sigmoid": lambda x: np.clip(x / 6 + 0.5, 0, 1),
-    "hard_sigmoid_keras2": lambda x: np.clip(x / 5 + 0.5, 0, 1),
-}
+from support.reference import cells
+from support.reference import layer as layer_reference
+from support.reference.layer import USUAL
+from support.reference.spec import CELLS, GATES
 
 
 def quantized_columns(weight):
@@ -55,37 +53,29 @@ def step(mode, x, states, weights, activation="tanh", recurrent_activation="sigm
     Returns:
         The new states, and a bound on what rounding the other way in a second product changes.
     """
-    act = ACTIVATIONS["relu" if mode == "rnn_relu" else activation]
-    gate = ACTIVATIONS[recurrent_activation]
-    h = states[0]
-    bias = weights.get("bias")
-    bias = np.zeros(weights["kernel"][0].shape[1]) if bias is None else np.asarray(bias, np.float64)
-    xs, _ = product(x, *weights["kernel"])
+    functions = {"activation": activation, "recurrent_activation": recurrent_activation}
+    cell = types.SimpleNamespace(**{**USUAL, **functions}, proj=None, peepholes=None)
     integers, scales = weights["recurrent_kernel"]
-    units, slack = len(scales) // {"lstm": 4, "gru": 3, "gru_reset_before": 3}.get(mode, 1), 0.0
-    part = [slice(k * units, (k + 1) * units) for k in range(4)]
-    if mode == "gru_reset_before":
-        hs, _ = product(h, integers[:, : 2 * units], scales[: 2 * units])
-        z, r = (gate((xs + bias)[:, p] + hs[:, p]) for p in part[:2])
-        both, slack = product(r * h, integers[:, part[2]], scales[part[2]])
-        n = act((xs + bias)[:, part[2]] + both)
-        return [z * h + (1 - z) * n], np.abs(1 - z) * slack
-    hs, _ = product(h, integers, scales)
-    if mode == "gru":
-        of_x, of_h = bias if bias.ndim == 2 else (bias, bias)
-        xs, hs = xs + of_x, hs + of_h
-        z, r = (gate(xs[:, p] + hs[:, p]) for p in part[:2])
-        n = act(xs[:, part[2]] + r * hs[:, part[2]])
-        return [z * h + (1 - z) * n], slack
-    sums = xs + hs + bias
-    if mode != "lstm":
-        return [act(sums)], slack
-    i, f, o = (gate(sums[:, part[k]]) for k in (0, 1, 3))
-    c = f * states[1] + i * act(sums[:, part[2]])
-    h = o * act(c)
+    gates, slack = GATES[mode], 0.0
+
+    def second(m):
+        """The product of the last gate; its slack is for later."""
+        units = len(scales) // gates
+        found, cell.slack = product(m, integers[:, -units:], scales[-units:])
+        return found
+
+    cell.second = second
+    biases = layer_reference.biases(mode, weights.get("bias"), len(scales))
+    pairs = (x, weights["kernel"]), (states[0], weights["recurrent_kernel"])
+    halves = [product(rows, *matrix)[0] + bias for (rows, matrix), bias in zip(pairs, biases)]
+    a, u = (np.stack([np.split(h, gates, axis=1)[g] for g in CELLS[mode].order]) for h in halves)
+    h, c, cache = cells.STEPS[mode][0](a, u, states[0], states[-1], cell)
+    if hasattr(cell, "slack"):
+        z = cache[2]  # of sums, r, z and so on
+        slack = np.abs(1 - z) * cell.slack
     if "projection" in weights:
         h, slack = product(h, *weights["projection"])
-    return [h, c], slack
+    return [h, c][: len(states)], slack
 
 
 def layer(mode, x, states, weights, output, lengths=None, **functions):

@@ -1,8 +1,37 @@
-"""The sizes that follow from one CudnnRNN configuration."""
+"""The facts of each cell, for the tests, and the sizes that follow from one CudnnRNN configuration."""
 
 import dataclasses
+from typing import NamedTuple
 
-GATES = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn": 1, "rnn_tanh": 1, "rnn_relu": 1}
+
+class Cell(NamedTuple):
+    """The facts of an rnn_mode. tests/ops/test_cell_facts.py compares the ops with them."""
+
+    gates: int  # G
+    order: tuple[int, ...]  # where the steps of cells.py have the gates of the weights
+    bias_rows: int = 1  # of LayerRNN
+    has_c: bool = False
+    activation: bool = True  # the attribute says it; otherwise the name
+    recurrent_activation: bool = True  # gates with this function
+    zoneout: bool = False
+    # In how many percent of the random cases of LayerRNN the cell stands for each of these cells
+    # (tests/robustness/problem). Cells of CudnnRNNV3 are drawn first.
+    drawn_for: tuple[str, ...] = ()
+    percent: int = 0
+
+
+# In the order of RnnMode.
+CELLS = {
+    "rnn_relu": Cell(1, (0,), activation=False, recurrent_activation=False),
+    "rnn_tanh": Cell(1, (0,), activation=False, recurrent_activation=False),
+    "lstm": Cell(4, (0, 1, 2, 3), has_c=True, zoneout=True),
+    "gru": Cell(3, (1, 0, 2), bias_rows=2, zoneout=True),
+    "gru_reset_before": Cell(3, (1, 0, 2), drawn_for=("gru",), percent=50),
+    "rnn": Cell(
+        1, (0,), recurrent_activation=False, drawn_for=("rnn_tanh", "rnn_relu"), percent=40
+    ),
+}
+GATES = {mode: cell.gates for mode, cell in CELLS.items()}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -70,6 +70,8 @@ def _reason(facts, node):
         return "ONNX Runtime computes such nodes in float32 only"
     if facts.network is None:
         return _reason_of_block(facts, node)
+    if facts.network.rnn_mode not in OP_TYPES:
+        return f"ONNX has no node for rnn_mode='{facts.network.rnn_mode}'"
     what = lacking.part(facts.network, has=("peepholes",))
     return f"ONNX has no {what}" if what else ""
 

@@ -28,7 +28,9 @@ def reason_against(network: sizes.Layer | Layout | None, dtype: tf.DType) -> str
     """
     if network is None:
         return "OpenVINO's LSTMSequence has no peepholes"
-    node = SEQUENCES[network.rnn_mode]
+    node = SEQUENCES.get(network.rnn_mode)
+    if node is None:
+        return f"OpenVINO has no node for rnn_mode='{network.rnn_mode}'"
     if dtype not in (tf.float32, tf.float16):
         return f"OpenVINO's {node} computes in float32 or float16, not in {dtype.name}"
     if what := lacking.part(network):

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 
+#include "cc/cpu/cell/cells.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/backward/cell_gradients.h"
 #include "cc/cpu/pass/backward/plan.h"
@@ -21,8 +22,8 @@
 #include "cc/cpu/pass/backward/slice.h"
 #include "cc/cpu/pass/memory/reserve.h"
 #include "cc/cpu/pass/slice.h"
+#include "cc/cpu/pass/weights/cell_inputs.h"
 #include "cc/cpu/pass/weights/layer_norm.h"
-#include "cc/cpu/pass/weights/peepholes.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
@@ -58,11 +59,11 @@ class BackwardPass {
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (!ReadHeader(reserve)) return kOtherReserve;
     DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
-    const AllCellTensors<T> tensors =
-        TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
+    const CellInputs<T> inputs =
+        CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
     plan_.layer.cells = WithCell(p_, [&](auto cell) {
       using Cell = decltype(cell);
-      return GradientRunnerOf<Cell>(tensors.template Of<Cell>());
+      return GradientRunnerOf<Cell>(cell_.template Make<Cell>(inputs));
     });
     SetStates(t);
     ZeroPadding(plan_.seq, UserRows(plan_.seq, t.out<T>(Arg::input), p_.input_size), p_.input_size,
@@ -165,6 +166,7 @@ class BackwardPass {
   RnnProblem p_;  // with the dropout_key from the reserve space
   const ParallelFor& parallel_;
   BackwardPlan<T> plan_;
+  CellStorage<T> cell_;
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

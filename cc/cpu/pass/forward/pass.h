@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cc/cpu/cell/cells.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/forward/cell_runner.h"
 #include "cc/cpu/pass/forward/plan.h"
@@ -18,8 +19,7 @@
 #include "cc/cpu/pass/memory/reserve.h"
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/pass/slice.h"
-#include "cc/cpu/pass/weights/layer_norm.h"
-#include "cc/cpu/pass/weights/peepholes.h"
+#include "cc/cpu/pass/weights/cell_inputs.h"
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
@@ -74,15 +74,14 @@ class ForwardPass {
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (p_.is_training) WriteHeader(reserve);
     DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
-    const AllCellTensors<T> tensors =
-        TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
+    SetCell(CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept));
     SetStates(t);
     ZeroPaddingOfY(t);
     Arena panels(args.panels);
     for (int64_t l = 0; l < p_.num_layers; ++l) {
       SetRows(t, reserve, l);
       SetWeights(t, reserve, l, panels);
-      RunLayer(tensors);
+      RunLayer();
     }
     return kDone;
   }
@@ -207,20 +206,25 @@ class ForwardPass {
   // The number of columns of x that have weights.
   int64_t weight_in() const { return plan_.layer.adds_x ? 0 : plan_.layer.in; }
 
-  void RunLayer(const AllCellTensors<T>& tensors) {
+  void SetCell(const CellInputs<T>& inputs) {
+    ForwardLayer<T>& layer = plan_.layer;
+    layer.cells = WithCell(p_, [&](auto cell) {
+      using Cell = decltype(cell);
+      return CellRunnerOf<Cell>(layer.sizes.operands, cell_.template Make<Cell>(inputs));
+    });
+  }
+
+  void RunLayer() {
     ForwardLayer<T>& layer = plan_.layer;
     if (!p_.weights_packed) PackForwardWeights(layer, weight_in(), plan_.split, parallel_);
     layer.reads = ReadsOf(layer);
-    layer.cells = WithCell(p_, [&](auto cell) {
-      using Cell = decltype(cell);
-      return CellRunnerOf<Cell>(layer.sizes.operands, tensors.template Of<Cell>());
-    });
     RunForwardRecurrence(layer, plan_.split, parallel_);
   }
 
   const RnnProblem& p_;
   const ParallelFor& parallel_;
   ForwardPlan<T> plan_;
+  CellStorage<T> cell_;
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -11,7 +11,7 @@
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/pass/slice.h"
 #include "cc/cpu/pass/weights/layer_norm.h"
-#include "cc/cpu/pass/weights/weights.h"
+#include "cc/cpu/pass/weights/packed_weights.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/operand_rows.h"

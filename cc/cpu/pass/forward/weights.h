@@ -10,6 +10,7 @@
 #include "cc/cpu/pass/forward/plain_weights.h"
 #include "cc/cpu/pass/forward/step_product.h"
 #include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/weights/packed_weights.h"
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"

@@ -12,6 +12,7 @@
 
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
+#include "cc/cpu/pass/weights/packed_weights.h"
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/rows/arena.h"
 

@@ -52,7 +52,7 @@ RNN_OPS_DEVICE Moments<A> MomentsOf(const A* values, int blocks, Int64 units, A 
 template <typename A>
 struct LstmLayerNorm {
   enum Gate { kInput = 0, kForget = 1, kCandidate = 2, kOutput = 3 };
-  enum { kGates = 4, kSaved = 8 };  // saved: x W and h R
+  enum { kGates = 4, kSaved = 8, kCarriesH = 0 };  // saved: x W and h R
 
   const LayerCall& call;
   Moments<A> x, h;

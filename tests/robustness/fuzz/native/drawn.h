@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -135,22 +136,12 @@ inline Shapes StackShapes(const RnnAttrs& attrs, const Sizes& s) {
   return shapes;
 }
 
-inline int64_t GatesOf(RnnMode mode) {
-  switch (mode) {
-    case RnnMode::kLstm:
-      return 4;
-    case RnnMode::kGru:
-    case RnnMode::kGruResetBefore:
-      return 3;
-    default:
-      return 1;
-  }
-}
+inline int64_t GatesOf(RnnMode mode) { return FactsOf(mode).gates; }
 
 // The mode of LayerRNN, which supports all cells.
 inline RnnMode DrawMode(FuzzedDataProvider& bytes) {
-  constexpr int kLast = static_cast<int>(RnnMode::kVanilla);
-  return static_cast<RnnMode>(bytes.ConsumeIntegralInRange<int>(0, kLast));
+  constexpr int kCells = static_cast<int>(std::size(kCellFacts));
+  return static_cast<RnnMode>(bytes.ConsumeIntegralInRange<int>(0, kCells - 1));
 }
 
 inline Activation DrawActivation(FuzzedDataProvider& bytes) {

@@ -1,0 +1,35 @@
+// The inputs of the tensors of a stack's cell.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_CELL_INPUTS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_CELL_INPUTS_H_
+
+#include "cc/cpu/cell/cells.h"
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/weights/layer_norm.h"
+#include "cc/cpu/pass/weights/peepholes.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// Pads and packs the weights of a cell besides its matrices. `peepholes` has space for [3, padded]
+// if IsLstmPeephole. `layer_norm` has space for LayerNormElements if the cell has layer
+// normalization. `kept` as in CellInputs.
+template <typename T>
+CellInputs<T> CellInputsOf(const RnnProblem& p, const CallTensors& t, const Sizes<T>& s,
+                           T* peepholes, T* layer_norm, T* const (&kept)[2]) {
+  CellInputs<T> in = {p, nullptr, nullptr, {kept[0], kept[1]}, s.padded};
+  if (IsLstmPeephole(p)) {
+    const T* const w = p.has_peepholes ? t.in<T>(Arg::peepholes) : nullptr;
+    const bool given = w != nullptr;
+    in.peepholes =
+        PadPeepholes({w, given ? w + s.units : w, given ? w + 2 * s.units : w}, s, peepholes);
+  }
+  if (p.has_layer_norm) {
+    PackLayerNorm(t, s, layer_norm);
+    in.layer_norm = layer_norm;
+  }
+  return in;
+}
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_CELL_INPUTS_H_
