@@ -6,33 +6,35 @@ import datetime
 import os
 import pathlib
 import platform
+import runpy
 import sys
 import time
 
 import numpy as np
 
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+# WHY not imported: the package loads TensorFlow, which the drivers and the other libraries do without.
+_OURS = runpy.run_path(str(_ROOT / "tf_rnn_ops/native/machine.py"))
+
 
 def prefer_installed():
     """Puts the source tree last on the path, so that an installed tf_rnn_ops has priority."""
-    root = pathlib.Path(__file__).resolve().parent.parent
-    rest = [p for p in sys.path if pathlib.Path(p or ".").resolve() != root]
-    sys.path[:] = [*rest, str(root)]
+    rest = [p for p in sys.path if pathlib.Path(p or ".").resolve() != _ROOT]
+    sys.path[:] = [*rest, str(_ROOT)]
 
 
-def _cpu():
-    """The name of the CPU and the set of its flags."""
-    model, flags = platform.processor(), set()
+def _flags():
+    """The set of the flags of the CPU."""
+    flags = set()
     try:
         with open("/proc/cpuinfo") as info:
             for line in info:
                 key, _, value = line.partition(":")
-                if key.strip() == "model name":
-                    model = value.strip()
-                elif key.strip() == "flags":
+                if key.strip() == "flags":
                     flags = set(value.split())
     except OSError:
         pass
-    return model, flags
+    return flags
 
 
 def largest_int8():
@@ -41,16 +43,16 @@ def largest_int8():
     It is 63 on such a CPU, since VPMADDUBSW adds two products in 16 bits.
     SOURCE: the documents of ONNX Runtime (reduce_range) and oneDNN (int8 computations).
     """
-    _, flags = _cpu()
+    flags = _flags()
     return 63 if "avx2" in flags and not flags & {"avx_vnni", "avx512_vnni"} else 127
 
 
 def describe():
     """CPU, instruction sets, cores and date, for the head of a report."""
-    model, flags = _cpu()
+    flags = _flags()
     wanted = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
     return {
-        "cpu": model,
+        "cpu": _OURS["name"](),
         "isa": [f for f in wanted if f in flags],
         "cores": len(os.sched_getaffinity(0)),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),

@@ -182,6 +182,47 @@ def _machine(results):
     return f"{results['machine']['cpu']}, {results['rows'][0]['threads']} threads, float32"
 
 
+# The questions of draw_paths from top to bottom: (question, answer that leaves the column, path there).
+_QUESTIONS = (
+    ("Do cells, activations and arguments have an op?", "no", "keras: Keras's implementation"),
+    ("Does TensorFlow see a GPU?", "yes", "fused: CudnnRNNV3 on cuDNN; keras: XLA, some arguments"),
+    ("int8 weights under XLA?", "yes", "keras: Keras's implementation"),
+    ("dropout=1 or recurrent_dropout=1 in training?", "yes", "keras: Keras's implementation"),
+)
+
+
+def draw_paths(path):
+    """Draws the questions that decide which path a drop-in layer takes."""
+    figure, axis = _pyplot().subplots(figsize=(8.4, 4.6))
+    axis.set_xlim(0, 100)
+    axis.set_ylim(-13, 100)
+    axis.axis("off")
+
+    def box(x, y, text, color):
+        style = {"boxstyle": "round,pad=0.5", "facecolor": color, "edgecolor": "#555555"}
+        axis.text(x, y, text, ha="center", va="center", fontsize=10, bbox=style)
+
+    def arrow(start, end, text="", **where):
+        axis.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "#555555"})
+        if text:
+            axis.text(*where["at"], text, fontsize=10, color="#555555", va="center")
+
+    column, side, top, apart = 26, 82, 96, 21.5
+    box(column, top, "a call of LSTM, GRU, SimpleRNN or RNN", "#ffffff")
+    for k, (question, leaves, end) in enumerate(_QUESTIONS):
+        y = top - (k + 1) * apart
+        stays = "no" if leaves == "yes" else "yes"
+        before = "" if k == 0 else ("yes" if _QUESTIONS[k - 1][1] == "no" else "no")
+        arrow((column, y + apart - 5), (column, y + 5), before, at=(column + 1.5, y + apart / 2))
+        box(column, y, question, "#f2f2f2")
+        box(side, y, end.replace("; ", "\n"), "#f6d9cd" if end.startswith("keras") else "#cfe3f2")
+        arrow((column + 29, y), (side - 19, y), leaves, at=(column + 29.5, y + 3.5))
+    y = top - (len(_QUESTIONS) + 1) * apart
+    arrow((column, y + apart - 5), (column, y + 5), stays, at=(column + 1.5, y + apart / 2))
+    box(column, y, "fused: LayerRNN, one op for all steps", "#cfe3f2")
+    _save(figure, path)
+
+
 def main():
     """Draws the figures of the documents."""
 
@@ -190,6 +231,7 @@ def main():
 
     draw_layers(read("speedup_keras.json"), IMAGES / "speedup_keras.svg")
     draw_short_calls(read("short_calls.json"), IMAGES / "short_calls.svg")
+    draw_paths(IMAGES / "paths.svg")
 
 
 if __name__ == "__main__":

@@ -10,14 +10,19 @@ import numpy as np
 SYMBOLS, FEATURES, FRAMES, LONGEST = 10, 16, 6, 8
 
 
+def spoken(rng, voice, labels):
+    """Returns the noisy features [count, time, FEATURES] of labels [count, LONGEST]."""
+    sounds = np.repeat(labels, FRAMES, axis=1)
+    sounds[:, ::FRAMES] = 0  # silence between symbols
+    return voice[sounds] + rng.normal(size=(*sounds.shape, FEATURES))
+
+
 def utterances(rng, voice, count):
     """Returns the features [count, time, FEATURES], and labels with the lengths that CTC needs."""
     labels = rng.integers(1, SYMBOLS + 1, size=(count, LONGEST))
     label_lengths = rng.integers(3, LONGEST + 1, size=count)
     labels[np.arange(LONGEST) >= label_lengths[:, None]] = 0
-    sounds = np.repeat(labels, FRAMES, axis=1)
-    sounds[:, ::FRAMES] = 0  # silence between symbols
-    x = voice[sounds] + rng.normal(size=(*sounds.shape, FEATURES))
+    x = spoken(rng, voice, labels)
     lengths = FRAMES * label_lengths
     x[np.arange(x.shape[1]) >= lengths[:, None]] = 0
     y = {"labels": labels, "label_lengths": label_lengths, "lengths": lengths}
@@ -34,12 +39,13 @@ class Recognizer(keras.Model):
         return keras.ops.mean(losses)
 
 
-def make_model(layers, units):
+def make_model(layers, units, bidirectional=True):
     """A model whose recurrent layers come from the module `layers`."""
     features = keras.Input((None, FEATURES))
     x = keras.layers.Masking()(features)
     for _ in range(2):
-        x = keras.layers.Bidirectional(layers.LSTM(units, return_sequences=True))(x)
+        layer = layers.LSTM(units, return_sequences=True)
+        x = (keras.layers.Bidirectional(layer) if bidirectional else layer)(x)
     model = Recognizer(features, keras.layers.Dense(SYMBOLS + 1)(x))
     model.compile(keras.optimizers.Adam(0.01))
     return model

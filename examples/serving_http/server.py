@@ -95,6 +95,21 @@ def padded(instances):
     return tokens
 
 
+def predict(model, body):
+    """Answers the body of a request.
+
+    Returns:
+        The HTTP status, and the content of the answer.
+    """
+    try:
+        result = model(padded(json.loads(body)["instances"]))
+    except RecursionError:
+        return 400, {"error": "the request has too many nested lists."}
+    except (ValueError, KeyError, TypeError, tf.errors.InvalidArgumentError) as error:
+        return 400, {"error": f"{error}"}
+    return 200, {"version": model.version, "predictions": result.tolist()}
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # Connections stay open.
     disable_nagle_algorithm = True
@@ -112,15 +127,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self._answer(413, {"error": f"Content-Length must be at most {MOST_BYTES}."})
             return self._discard()
-        model = self.server.newest.model
-        try:
-            tokens = padded(json.loads(self.rfile.read(int(length)))["instances"])
-            result = model(tokens)
-        except RecursionError:
-            return self._answer(400, {"error": "the request has too many nested lists."})
-        except (ValueError, KeyError, TypeError, tf.errors.InvalidArgumentError) as error:
-            return self._answer(400, {"error": f"{error}"})
-        self._answer(200, {"version": model.version, "predictions": result.tolist()})
+        self._answer(*predict(self.server.newest.model, self.rfile.read(int(length))))
 
     def _answer(self, status, content):
         body = json.dumps(content).encode()

@@ -1,5 +1,7 @@
 """The valid steps of a stack: masks and lengths."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -27,8 +29,12 @@ def test_refuses_a_mask_with_holes(hole, time_major, rng):
     layer = CudnnLSTM(UNITS, time_major=time_major)
     if time_major:
         x, mask = x.transpose(1, 0, 2), mask.T
-    with pytest.raises(tf.errors.InvalidArgumentError, match="True first and then False"):
+    valid = mask.sum(axis=0 if time_major else 1).tolist()
+    said = f"The mask must be True first and then False in each sequence. Valid steps: {valid}."
+    with pytest.raises(ValueError, match=re.escape(said)):
         layer(x, mask=mask)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="True first and then False"):
+        tf.function(layer)(x, mask=tf.constant(mask))
 
 
 @pytest.mark.parametrize("go_backwards", [False, True])
@@ -148,5 +154,7 @@ def test_forms_of_masks(time_major, known, rng):
     np.testing.assert_array_equal(of_any_rank(mask), want)
     one_time = mask[:1] if time_major else mask[:, :1]
     for bad in (mask.T, mask[:, :-1], mask[:-1], one_time, mask.reshape(-1, 1), mask[0]):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="mask must have"):
+        in_python = known or bad.ndim == 1
+        error = ValueError if in_python else tf.errors.InvalidArgumentError
+        with pytest.raises(error, match="mask must have"):
             run(x, bad)

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pathlib
 import pkgutil
+import re
 
 import numpy as np
 import pytest
@@ -160,6 +161,68 @@ def test_cpu_features_of_an_unknown_processor(tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
     with pytest.raises(OSError, match="does not list"):
         machine.features()
+
+
+ZEN_4 = """processor\t: 0
+vendor_id\t: AuthenticAMD
+cpu family\t: 25
+model\t\t: 17
+model name\t: AMD EPYC
+
+processor\t: 1
+cpu family\t: 6
+"""
+NEOVERSE = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (ZEN_4, "AMD EPYC (Zen 4)"),
+        (ZEN_4.replace(": 17", ": 200"), "AMD EPYC (family 25, model 200)"),
+        (ZEN_4.replace("AuthenticAMD", "Other"), "AMD EPYC (family 25, model 17)"),
+        (NEOVERSE, "a machine (implementer 0x41, part 0xd0c)"),
+        ("processor\t: 0\n", "a machine"),
+        (None, "a machine"),
+    ],
+    ids=["known", "model", "vendor", "Arm", "nothing", "no file"],
+)
+def test_the_name_of_the_processor(text, words, tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(machine.platform, "processor", lambda: "")
+    monkeypatch.setattr(machine.platform, "machine", lambda: "a machine")
+    if text is not None:
+        (tmp_path / "cpuinfo").write_text(text)
+    assert machine.name() == words
+    assert machine.processor().startswith(f"{words}, ") and machine.processor().endswith("cores")
+
+
+def test_no_processor_has_two_generations():
+    for vendor, family, ranges, name in machine._GENERATIONS:
+        for model in {end for both in ranges for end in both}:
+            assert machine.generation(vendor, str(family), str(model)) == name
+
+
+def test_the_page_of_performance_has_the_generations_that_info_prints():
+    page = (ROOT / "docs/performance.md").read_text()
+    rows = re.findall(
+        r"^\| ([\w ]+) \| (EPYC|Xeon)\b[^|]* \| (\d+), ([^|]+) \|$", page, re.MULTILINE
+    )
+    assert len(rows) == len(re.findall(r"^\|.*\| (?:EPYC|Xeon)\b.*$", page, re.MULTILINE)) >= 4
+    vendors = {"EPYC": "AuthenticAMD", "Xeon": "GenuineIntel"}
+    for name, series, family, models in rows:
+        for model in models.split(" or "):
+            assert machine.generation(vendors[series], family, model) == name
+    # The tables of speed have no other name.
+    assert {*re.findall(r"^\| (?:AMD EPYC|Intel) ([\w ]*\w)", page, re.MULTILINE)} == {
+        name for name, *_ in rows
+    }
+
+
+def test_the_benchmarks_name_the_processor_as_info_does(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    described = importlib.import_module("benchmarks.machine").describe()
+    assert described["cpu"] == machine.name()
 
 
 def test_info_advises_no_cudnn_to_a_tensorflow_without_cuda():

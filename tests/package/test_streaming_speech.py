@@ -1,33 +1,63 @@
 """Runs examples/streaming_speech at a small size."""
 
-import importlib.util
+import importlib
 import pathlib
+import re
+import wave
+
+import numpy as np
+import pytest
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "streaming_speech"
 
 
-def load_example():
-    spec = importlib.util.spec_from_file_location("stream", EXAMPLE / "stream.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def stream(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLE.parent / "comparisons"))
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    return importlib.import_module("stream")
 
 
-def test_every_format_hears_what_the_model_hears(capsys):
-    arguments = ["--no-wait", "--seconds", "0.4", "--units", "16", "--layers", "2"]
-    letters = load_example().main(arguments)
-    assert len(letters["whole sequence"]) > 5
-    assert len(letters) > 2 and set(letters.values()) == {letters["whole sequence"]}
-    lines = capsys.readouterr().out.splitlines()
-    for name in letters.keys() - {"whole sequence"}:
-        (line,) = (line for line in lines if line.startswith(name) and ":" not in line)
-        assert len(line.removeprefix(name).split()) == 2
-    assert lines[-1] == "The letters are the same as for the whole sequence at once."
+def words(text):
+    """Each line without its numbers, letters said and heard, and the width of columns."""
+    text = re.sub(r"^(said|heard) .*$", r"\1", text, flags=re.MULTILINE)
+    return [" ".join(re.sub(r"[\d.]+", "0", line).split()) for line in text.splitlines()]
 
 
-def test_decoding():
-    decode = load_example().decode
-    scores = [[0] * 29 for _ in range(6)]
-    for row, best in zip(scores, (2, 2, 28, 2, 3, 28)):
+def test_every_format_hears_what_was_said(stream, capsys, tmp_path):
+    arguments = ["--no-wait", "--seconds", "2", "--units", "64", "--wav", str(tmp_path / "a.wav")]
+    letters = stream.main(arguments)
+    said, whole = letters.pop("said"), letters["whole sequence"]
+    assert len(said) == 41 and stream.errors(whole, said) <= 8
+    assert len(letters) > 2 and set(letters.values()) == {whole}
+    out = capsys.readouterr().out
+    assert f"said   {said}\nheard  {whole}\n" in out
+    missing = {f"{line}" for line in words(out) if ": pip install" in line}
+    assert {*words(out)} - missing <= {*words((EXAMPLE / "README.md").read_text())}
+    with wave.open(str(tmp_path / "a.wav")) as file:
+        assert file.getnframes() == 41 * 6 * 128
+
+
+def test_decoding(stream):
+    scores = [[0] * 11 for _ in range(6)]
+    for row, best in zip(scores, (2, 2, 0, 2, 3, 0), strict=True):
         row[best] = 1
-    assert decode(scores) == "aab"
+    assert stream.decode(scores) == "bbc"
+
+
+@pytest.mark.parametrize(
+    ("heard", "count"), [("abc", 0), ("ac", 1), ("abbc", 1), ("adc", 1), ("", 3), ("cab", 2)]
+)
+def test_errors(stream, heard, count):
+    assert stream.errors(heard, "abc") == stream.errors("abc", heard) == count
+
+
+def test_a_file_keeps_the_features(stream, tmp_path, rng):
+    features = 1.4 * rng.standard_normal((20, 16))
+    stream.sound.write(tmp_path / "a.wav", features)
+    read = [stream.sound.features(frame) for frame in stream.sound.frames(tmp_path / "a.wav")]
+    np.testing.assert_allclose(read, features, rtol=0, atol=0.05)
+    with wave.open(str(tmp_path / "b.wav"), "wb") as file:
+        file.setparams((2, 2, 44100, 0, "NONE", ""))
+    with pytest.raises(ValueError, match="must have 1 channel"):
+        next(stream.sound.frames(tmp_path / "b.wav"))

@@ -96,7 +96,7 @@ def test_speed_up_over_the_same_variant_in_float32():
     [({"avx2"}, 63), ({"avx2", "avx_vnni"}, 127), ({"avx2", "avx512_vnni"}, 127), (set(), 127)],
 )
 def test_weights_have_7_bits_where_sums_of_two_products_overflow(monkeypatch, flags, largest):
-    monkeypatch.setattr(machine, "_cpu", lambda: ("A CPU", flags))
+    monkeypatch.setattr(machine, "_flags", lambda: flags)
     assert machine.largest_int8() == largest
 
 

@@ -51,7 +51,7 @@ def test_one_plot_for_each_series_and_number_of_threads(tmp_path):
     assert "LSTM, batch 2, 1 step, 4 units" in drawn
 
 
-@pytest.mark.parametrize("name", ["speedup_keras", "short_calls"])
+@pytest.mark.parametrize("name", ["paths", "speedup_keras", "short_calls"])
 def test_the_figures_of_the_documents_are_those_of_their_data(tmp_path, monkeypatch, name):
     images = plots.IMAGES
     for data in images.glob("*.json"):

@@ -10,6 +10,7 @@ GUIDES = (
     "docs/getting-started.md",
     "docs/masks-and-lengths.md",
     "docs/streaming.md",
+    "docs/training.md",
     "docs/raw-ops.md",
     pytest.param("docs/speech.md", marks=pytest.mark.thorough),
     pytest.param("docs/forecasting.md", marks=pytest.mark.thorough),

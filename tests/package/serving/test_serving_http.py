@@ -2,13 +2,20 @@
 
 import contextlib
 import http.client
+import io
 import json
+import pathlib
+import re
+import shlex
 import threading
+import wsgiref.util
+import wsgiref.validate
 
 import numpy as np
 import pytest
 import server as serving
 import write_model
+import wsgi
 
 import tf_rnn_ops.keras
 from support import waiting
@@ -117,6 +124,54 @@ def test_a_new_version_takes_over_and_a_broken_one_does_not(tmp_path, capsys):
         status, answer = ask(server, {"instances": ROWS})
         assert (status, answer["version"]) == (200, 3)
         np.testing.assert_allclose(answer["predictions"], expected(ROWS, 3), rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    write_model.write(folder, 1)
+    one = wsgi.Application(folder)
+    yield wsgiref.validate.validator(one)
+    one.close()
+
+
+def ask_application(application, path, method, body=b"", length=None):
+    """Calls the application as a WSGI server does."""
+    environ = {"REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": "", "SCRIPT_NAME": ""}
+    environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(length or len(body))}
+    wsgiref.util.setup_testing_defaults(environ)
+    started = []
+    result = application(environ, lambda *arguments: started.append(arguments))
+    (content,) = result
+    result.close()
+    ((status, headers),) = started
+    assert dict(headers)["Content-Length"] == str(len(content))
+    return status, json.loads(content)
+
+
+def test_the_application_for_gunicorn(application):
+    body = json.dumps({"instances": ROWS}).encode()
+    status, answer = ask_application(application, "/predict", "POST", body)
+    assert (status, answer["version"]) == ("200 OK", 1)
+    np.testing.assert_allclose(answer["predictions"], expected(ROWS, 1), rtol=1e-5)
+    assert ask_application(application, "/health", "GET") == ("200 OK", {"version": 1})
+    for path, method, length, status in (
+        ("/predict", "POST", 1, "400 Bad Request"),
+        ("/predict", "POST", serving.MOST_BYTES + 1, "413 "),
+        ("/predict", "GET", None, "404 Not Found"),
+        ("/other", "POST", None, "404 Not Found"),
+    ):
+        said, answer = ask_application(application, path, method, b"{", length)
+        assert said.startswith(status) and answer["error"]
+
+
+def test_the_command_for_gunicorn_names_the_application():
+    page = pathlib.Path(write_model.__file__).parents[2] / "docs/serving.md"
+    (command,) = re.findall(r"^(?:TF_\w+=\d+ )*(gunicorn .*)$", page.read_text(), re.MULTILINE)
+    module, name, folder = re.fullmatch(
+        r"(\w+):(\w+)\(\"(.*)\"\)", shlex.split(command)[-1]
+    ).groups()
+    assert (module, getattr(wsgi, name), folder) == ("wsgi", wsgi.Application, "/tmp/models")
 
 
 def test_a_folder_without_versions(tmp_path):

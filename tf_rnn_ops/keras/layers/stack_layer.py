@@ -14,6 +14,7 @@ from tf_rnn_ops.keras.path.fused import can_keep_packed
 from tf_rnn_ops.native.tf_internals import tracing
 
 _NO_INT8 = "stacks have float weights"
+_BAD_MASK = "The mask must be True first and then False in each sequence. Valid steps:"
 
 
 class CudnnStack(StackOptions):
@@ -147,10 +148,12 @@ class CudnnStack(StackOptions):
 
         Raises:
             ValueError: initial_state has the wrong number of tensors or a wrong shape, sequence_lengths
-                have a wrong type or shape, or the batch size does not fit the states of stateful=True.
-            tf.errors.InvalidArgumentError: sequences are not numbers, a length is not in [0, T], or the
-                mask has another shape or is not True first and then False. The message shows a length of
-                -1 for a length with a fraction, and under XLA for a row of a wrong mask.
+                have a wrong type or shape, the mask has another shape or is not True first and then False,
+                or the batch size does not fit the states of stateful=True.
+            tf.errors.InvalidArgumentError: sequences are not numbers, or a length is not in [0, T]; or,
+                when a graph runs, the mask has another shape or is not True first and then False. The
+                message shows a length of -1 for a length with a fraction, and under XLA for a sequence
+                with a wrong mask.
         """
         inputs = self._in_compute_dtype(tf.convert_to_tensor(sequences))
         if self.stateful:
@@ -290,11 +293,12 @@ class CudnnStack(StackOptions):
         if tracing.may_be_in_xla():
             # WHY: XLA skips an Assert, but the op rejects -1 under XLA too.
             return tf.where(padded_right, lengths, -1)
-        check = tf.debugging.Assert(
-            tf.reduce_all(padded_right),
-            ["The mask must be True first and then False in each sequence. Valid steps:", lengths],
-        )
-        with tf.control_dependencies([check] if check is not None else []):
+        if tf.executing_eagerly():
+            if not tf.reduce_all(padded_right):
+                raise ValueError(f"{_BAD_MASK} {lengths.numpy().tolist()}.")
+            return lengths
+        check = tf.debugging.Assert(tf.reduce_all(padded_right), [_BAD_MASK, lengths])
+        with tf.control_dependencies([check]):
             return tf.identity(lengths)
 
     def _as_lengths(self, lengths, inputs):

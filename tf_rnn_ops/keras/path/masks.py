@@ -24,7 +24,8 @@ def as_booleans(mask, sequences, batch_axis=0):
         A bool tensor [B, T], or [T, B] with batch_axis=1.
 
     Raises:
-        tf.errors.InvalidArgumentError: The mask has another shape, here or when the graph runs.
+        ValueError: The mask has another shape.
+        tf.errors.InvalidArgumentError: The same, when a graph runs that does not know the shape.
     """
     mask = tf.cast(mask, tf.bool)
     if mask.shape.rank == 3:
@@ -32,9 +33,7 @@ def as_booleans(mask, sequences, batch_axis=0):
     if mask.shape.is_fully_defined() and mask.shape == sequences.shape[:2]:
         return mask
     if mask.shape.rank not in (None, 2):
-        raise tf.errors.InvalidArgumentError(
-            None, None, f"mask must have two dimensions, but its shape is {mask.shape}."
-        )
+        raise ValueError(f"mask must have two dimensions, but its shape is {mask.shape}.")
     _refuse_known_sizes(mask.shape.with_rank(2), sequences.shape[:2], batch_axis)
     wanted, given = tf.shape(sequences)[:2], tf.shape(mask)
     one_for_all = tf.constant([batch_axis == 0, batch_axis == 1]) & (given == 1)
@@ -55,10 +54,8 @@ def _refuse_known_sizes(given, wanted, batch_axis):
     """Raises an error for wrong sizes of a mask, as far as the sizes are known."""
     for axis, (one, other) in enumerate(zip(given, wanted)):
         if None not in (one, other) and one != other and (one, axis) != (1, batch_axis):
-            raise tf.errors.InvalidArgumentError(
-                None,
-                None,
-                f"mask must have the first two sizes of the input, {wanted}, but it has {given}.",
+            raise ValueError(
+                f"mask must have the first two sizes of the input, {wanted}, but it has {given}."
             )
 
 
