@@ -99,12 +99,18 @@ def tensors():
 
 
 def _stated_shape(doc, name):
-    """The first shape in what `doc` says of `name`: a tuple, or None where it states none."""
-    entry = re.search(rf"^( +){name}: (.*(?:\n\1 +.*)*)", doc, flags=re.MULTILINE)
+    """The first shape in what `doc`, or the op that it refers to, says of `name`.
+
+    A tuple, or None where it states none.
+    """
+    doc = re.sub(r"(?<=\w),\n +(?=\w+[,:])", ", ", doc)  # names in two lines
+    names = rf"(?:\w+, )*{name}(?:, \w+)*"
+    entry = re.search(rf"^( +){names}: (.*(?:\n\1 +.*)*)", doc, flags=re.MULTILINE)
     assert entry, f"{name} is not documented"
     stated = re.search(r"\[([A-Z0-9][^\]]*)\]", entry.group(2).replace("in [0, T]", ""))
     if stated is None:
-        return None
+        other = re.match(r"As given to (\w+)\.", entry.group(2))
+        return _stated_shape(getattr(raw_ops, other[1]).__doc__, name) if other else None
     return tuple(eval(dim, {}, SIZES) for dim in stated.group(1).split(","))
 
 
@@ -177,7 +183,7 @@ def test_the_shape_parser_sees_a_wrong_shape(tensors):
     with pytest.raises(AssertionError, match="x"):
         _check(doc.replace("x: [T, B, I]", "x: [B, T, I]"), inputs)
     with pytest.raises(AssertionError, match="wci is not documented"):
-        _check(doc.replace("wci: ", "w_ci: "), inputs)
+        _check(doc.replace("wci, ", "w_ci, "), inputs)
 
 
 def test_result_types_name_every_output():

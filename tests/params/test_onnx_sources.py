@@ -9,7 +9,7 @@ import tf_rnn_ops.keras  # noqa: E402
 from robustness.graph_problem import grammar  # noqa: E402
 from robustness.graph_problem.build import build  # noqa: E402
 from tf_rnn_ops import params  # noqa: E402
-from tf_rnn_ops.params.onnx import tensors as _onnx_tensors  # noqa: E402
+from tf_rnn_ops.params.onnx import tensors  # noqa: E402
 
 TWO = "ops=LSTM,LSTM direction={d},{d} units=4,4 layout=0,0 weights=plain,plain bias=1,1 \
 peepholes=0,0 reset_after=1,1 h=none,{h} c=none,none lengths=none,{n} between={b} dims=open"
@@ -133,7 +133,7 @@ def test_every_type_of_tensor(rng):
             onnx.numpy_helper.from_array(array, "a"),
             onnx.helper.make_tensor("a", kind, array.shape, array.ravel()),
         ):
-            assert op_runs.same_bits(_onnx_tensors.array_of(tensor), array)
+            assert op_runs.same_bits(tensors.array_of(tensor), array)
 
 
 # ---- states, lengths and casts that the grammar has not ----

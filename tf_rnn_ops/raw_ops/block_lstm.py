@@ -64,9 +64,7 @@ def BlockLSTMV2(
         cs_prev: Initial cell states, [B, H].
         h_prev: Initial hidden states, [B, H].
         w: [I + H, 4*H], with rows for x, then for h, and columns for the gates i, f, ci, o.
-        wci: Peephole weights of the input gate, [H].
-        wcf: Peephole weights of the forget gate, [H].
-        wco: Peephole weights of the output gate, [H].
+        wci, wcf, wco: Peephole weights of the input, forget and output gates, [H].
         b: [4*H], in the order of the columns of w.
         cell_clip: The cell state is clipped to [-cell_clip, cell_clip]; 0 or less means no clipping.
         use_peephole: Whether to use wci, wcf and wco.
@@ -120,24 +118,9 @@ def BlockLSTMGradV2(
     """Computes the gradient of BlockLSTMV2. tf.GradientTape calls this function; users rarely need it.
 
     Args:
-        seq_len_max: As given to BlockLSTMV2.
-        x: As given to BlockLSTMV2, [T, B, I].
-        cs_prev: As given to BlockLSTMV2, [B, H].
-        h_prev: As given to BlockLSTMV2, [B, H].
-        w: As given to BlockLSTMV2, [I + H, 4*H].
-        wci: As given to BlockLSTMV2, [H].
-        wcf: As given to BlockLSTMV2, [H].
-        wco: As given to BlockLSTMV2, [H].
-        b: As given to BlockLSTMV2, [4*H].
-        i: As BlockLSTMV2 returned it, [T, B, H].
-        cs: As BlockLSTMV2 returned it, [T, B, H].
-        f: As BlockLSTMV2 returned it, [T, B, H].
-        o: As BlockLSTMV2 returned it, [T, B, H].
-        ci: As BlockLSTMV2 returned it, [T, B, H].
-        co: As BlockLSTMV2 returned it, [T, B, H].
-        h: As BlockLSTMV2 returned it, [T, B, H].
-        cs_grad: Gradient of cs at every step, [T, B, H].
-        h_grad: Gradient of h at every step, [T, B, H].
+        seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b: As given to BlockLSTMV2.
+        i, cs, f, o, ci, co, h: As BlockLSTMV2 returned them, [T, B, H].
+        cs_grad, h_grad: Gradients of cs and h at every step, [T, B, H].
         use_peephole: As given to BlockLSTMV2.
         name: Name of the op in a graph.
 

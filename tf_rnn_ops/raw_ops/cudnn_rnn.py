@@ -127,21 +127,14 @@ def CudnnRNNBackpropV3(
     """Computes the gradient of CudnnRNNV3. tf.GradientTape calls this function; users rarely need it.
 
     Args:
-        input: As given to CudnnRNNV3, [T, B, I].
-        input_h: As given to CudnnRNNV3, [L*D, B, S].
-        input_c: As given to CudnnRNNV3, [L*D, B, H] for 'lstm'.
-        params: As given to CudnnRNNV3, [params_size].
-        sequence_lengths: As given to CudnnRNNV3, int32 [B].
-        output: As CudnnRNNV3 returned it, [T, B, D*S].
-        output_h: As CudnnRNNV3 returned it, [L*D, B, S].
-        output_c: As CudnnRNNV3 returned it, [L*D, B, H] for 'lstm'.
-        output_backprop: Gradient of output, [T, B, D*S].
-        output_h_backprop: Gradient of output_h, [L*D, B, S].
-        output_c_backprop: Gradient of output_c, [L*D, B, H] for 'lstm'; ignored otherwise.
+        input, input_h, input_c, params, sequence_lengths: As given to CudnnRNNV3.
+        output, output_backprop: The result of CudnnRNNV3 and its gradient, [T, B, D*S].
+        output_h, output_h_backprop: The result and its gradient, [L*D, B, S].
+        output_c, output_c_backprop: The result and its gradient, [L*D, B, H] for 'lstm'. The op ignores the
+            gradient otherwise.
         reserve_space: As CudnnRNNV3 with is_training=True returned it. The op does not change it.
         host_reserved: As CudnnRNNV3 returned it. The op reads it only on a GPU.
-        rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major: As given to
-            CudnnRNNV3.
+        rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major: As given to CudnnRNNV3.
         name: Name of the op in a graph.
 
     Returns:

@@ -39,13 +39,11 @@ def CudnnRNNParamsSize(
     """Computes the number of elements of the `params` of CudnnRNNV3.
 
     Args:
-        num_layers: An int32 scalar, L.
-        num_units: An int32 scalar, H.
-        input_size: An int32 scalar, I.
+        num_layers, num_units, input_size: L, H and I, int32 scalars.
         T: Type of the parameters, which does not affect the number.
         S: Type of the result, tf.int32 or tf.int64.
-        rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
-        dropout, seed, seed2: As in CudnnRNNV3. They do not affect the number.
+        rnn_mode, input_mode, direction, num_proj, dropout, seed, seed2: As in CudnnRNNV3. The last three have no
+            effect.
         name: Name of the op in a graph.
 
     Returns:
@@ -87,16 +85,14 @@ def CudnnRNNCanonicalToParamsV2(
     Differentiable in the weights and biases.
 
     Args:
-        num_layers: An int32 scalar, L.
-        num_units: An int32 scalar, H.
-        input_size: An int32 scalar, I.
+        num_layers, num_units, input_size: L, H and I, int32 scalars.
         weights: A list. For each layer and direction: the gates' input weights ([H, I] in layer 0,
             [H, 0] if the input is skipped, then [H, D*S]), the gates' recurrent weights [H, S] and,
             with num_proj, the projection [num_proj, H]. Gates: LSTM i, f, c, o; GRU r, u, h.
         biases: A list. For each layer and direction: the gates' input biases [H], then the gates'
             recurrent biases [H].
-        rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
-        dropout, seed, seed2: As in CudnnRNNV3; not used.
+        rnn_mode, input_mode, direction, num_proj, dropout, seed, seed2: As in CudnnRNNV3. The last three have no
+            effect.
         name: Name of the op in a graph.
 
     Returns:
@@ -141,15 +137,13 @@ def CudnnRNNParamsToCanonicalV2(
     Differentiable in params, for example for a penalty on only the matrices.
 
     Args:
-        num_layers: An int32 scalar, L.
-        num_units: An int32 scalar, H.
-        input_size: An int32 scalar, I.
+        num_layers, num_units, input_size: L, H and I, int32 scalars.
         params: [params_size].
         num_params_weights: L*D*2*G for G gates (LSTM 4, GRU 3, otherwise 1), and L*D more with
             num_proj.
         num_params_biases: L*D*2*G.
-        rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
-        dropout, seed, seed2: As in CudnnRNNV3; not used.
+        rnn_mode, input_mode, direction, num_proj, dropout, seed, seed2: As in CudnnRNNV3. The last three have no
+            effect.
         name: Name of the op in a graph.
 
     Returns:

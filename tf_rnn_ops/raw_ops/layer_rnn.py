@@ -189,26 +189,12 @@ def LayerRNNBackprop(
     """Computes the gradient of LayerRNN. tf.GradientTape calls this function; users rarely need it.
 
     Args:
-        input: As given to LayerRNN, [T, B, I], as are the next ten tensors.
-        input_h: [B, S].
-        input_c: [B, H].
-        kernel: [I, G*H].
-        recurrent_kernel: [S, G*H].
-        bias: [G*H], [2, G*H], None or empty.
-        projection: [H, P], None or empty.
-        peepholes: [3, H], None or empty.
-        sequence_lengths: [B], None or empty.
-        input_mask: [G, B, I], None or empty.
-        recurrent_mask: [G, B, S], None or empty.
-        output: As LayerRNN returned it, [T, B, S].
-        output_h: As LayerRNN returned it, [B, S].
-        output_c: As LayerRNN returned it, [B, H].
-        output_backprop: Gradient of output, [T, B, S].
-        output_h_backprop: Gradient of output_h, [B, S].
-        output_c_backprop: Gradient of output_c, [B, H].
+        input, input_h, input_c, kernel, recurrent_kernel, bias, projection, peepholes, sequence_lengths,
+            input_mask, recurrent_mask, layer_norm, seed: As given to LayerRNN.
+        output, output_backprop: The result of LayerRNN and its gradient, [T, B, S].
+        output_h, output_h_backprop: The result and its gradient, [B, S].
+        output_c, output_c_backprop: The result and its gradient, [B, H].
         reserve_space: As LayerRNN returned it with is_training=True.
-        layer_norm: As given to LayerRNN, [18, H], None or empty.
-        seed: As given to LayerRNN, [2], None or empty.
         rnn_mode, activation, recurrent_activation, cell_clip, proj_clip, zoneout_h, zoneout_c,
             layer_norm_epsilon, time_major: As given to LayerRNN.
         name: Name of the op in a graph.

@@ -93,11 +93,7 @@ def PackLayerRNN(
     LayerRNN packs them at every call, which takes most of the time of short calls. The op has no gradient.
 
     Args:
-        kernel: [I, G*H], of type bfloat16, half, float32 or float64.
-        recurrent_kernel: [S, G*H].
-        bias: [G*H], or [2, G*H] for 'gru'; None or empty for none.
-        projection: [H, P], for 'lstm'; None or empty for none.
-        rnn_mode: As in LayerRNN.
+        kernel, recurrent_kernel, bias, projection, rnn_mode: As given to LayerRNN.
         keep: Whether the process keeps the result and the weights, and returns the result again for the
             same tensors. Use it only for the values of resource variables and constants, whose memory does
             not change while a tensor refers to it. The next packing with keep=True frees the result after
@@ -146,11 +142,7 @@ def CudnnRNNV3Packed(
     Differentiable like CudnnRNNV3 with is_training=False.
 
     Args:
-        input: [T, B, I], of type bfloat16, half, float32 or float64.
-        input_h: Initial hidden states, [L*D, B, S].
-        input_c: Initial cell states, [L*D, B, H], for 'lstm'. Otherwise None or any value, such as 0.
-        params: All weights and biases, [params_size].
-        sequence_lengths: int32 [B], each in [0, T].
+        input, input_h, input_c, params, sequence_lengths: As given to CudnnRNNV3.
         packed: The result of PackCudnnRNNParams for params and these attributes.
         rnn_mode, input_mode, direction, num_proj, time_major: As in CudnnRNNV3.
         name: Name of the op in a graph.
@@ -214,21 +206,11 @@ def LayerRNNPacked(
     Differentiable like LayerRNN with is_training=False.
 
     Args:
-        input: [T, B, I], of type bfloat16, half, float32 or float64.
-        input_h: Initial hidden states, [B, S].
-        input_c: Initial cell states, [B, H], for 'lstm'. Otherwise None or any value, such as 0.
-        kernel: [I, G*H].
-        recurrent_kernel: [S, G*H].
+        input, input_h, input_c, kernel, recurrent_kernel, bias, projection, peepholes, layer_norm,
+            sequence_lengths: As given to LayerRNN. The peepholes and layer_norm are not packed.
         packed: The result of PackLayerRNN for these weights.
-        bias: [G*H], or [2, G*H] for 'gru'; None or empty for none.
-        projection: [H, P], for 'lstm'; None or empty for none.
-        peepholes: [3, H], for 'lstm'; None or empty for none. They are not packed.
-        layer_norm: [18, H], for 'lstm'; None or empty for none. It is not packed.
-        sequence_lengths: Number of steps of each sequence, int32 [B], each in [0, T]; None or empty if all
-            have T steps.
         rnn_mode, activation, recurrent_activation, cell_clip, proj_clip, zoneout_h, zoneout_c,
-            layer_norm_epsilon: As in LayerRNN.
-        time_major: Whether the first dimension of input and output is time; otherwise it is the batch.
+            layer_norm_epsilon, time_major: As in LayerRNN.
         name: Name of the op in a graph.
 
     Returns:

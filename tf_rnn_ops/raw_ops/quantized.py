@@ -43,7 +43,8 @@ def PackQuantizedLayerRNN(
         kernel_scale: The scale of each column, float32 [G*H].
         recurrent_kernel: int8 [S, G*H], in [-127, 127].
         recurrent_kernel_scale: float32 [G*H].
-        bias: [G*H], or [2, G*H] for 'gru', of type bfloat16, half or float32; None or empty for none.
+        bias: [G*H], or [2, G*H] for 'gru', of the type of the input: bfloat16, half or float32; None or empty
+            for none.
         projection: int8 [H, P], in [-127, 127], for 'lstm'; None or empty for none.
         projection_scale: float32 [P]; None or empty without a projection.
         rnn_mode: As in LayerRNN.
@@ -103,20 +104,11 @@ def QuantizedLayerRNN(
 
     Args:
         input: [T, B, I], of type bfloat16, half or float32.
-        input_h: Initial hidden states, [B, S].
-        input_c: Initial cell states, [B, H], for 'lstm'. Otherwise None or any value, such as 0.
-        kernel: int8 [I, G*H], in [-127, 127].
-        kernel_scale: The scale of each column, float32 [G*H].
-        recurrent_kernel: int8 [S, G*H], in [-127, 127].
-        recurrent_kernel_scale: float32 [G*H].
+        input_h, input_c, sequence_lengths: As given to LayerRNN.
+        kernel, kernel_scale, recurrent_kernel, recurrent_kernel_scale, bias, projection, projection_scale: As
+            given to PackQuantizedLayerRNN.
         packed: The result of PackQuantizedLayerRNN for these weights.
-        bias: [G*H], or [2, G*H] for 'gru', of the type of input; None or empty for none.
-        projection: int8 [H, P], in [-127, 127], for 'lstm'; None or empty for none.
-        projection_scale: float32 [P]; None or empty without a projection.
-        sequence_lengths: Number of steps of each sequence, int32 [B], each in [0, T]; None or empty if all
-            have T steps.
-        rnn_mode, activation, recurrent_activation: As in LayerRNN.
-        time_major: Whether the first dimension of input and output is time; otherwise it is the batch.
+        rnn_mode, activation, recurrent_activation, time_major: As in LayerRNN.
         name: Name of the op in a graph.
 
     Returns:

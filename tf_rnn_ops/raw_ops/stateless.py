@@ -46,12 +46,7 @@ def StatelessCudnnRNNV3(
     in input, input_h, input_c and params.
 
     Args:
-        input: [T, B, I], of type bfloat16, half, float32 or float64.
-        input_h: Initial hidden states, [L*D, B, S], in the order of the layers, in each layer forward,
-            backward.
-        input_c: Initial cell states, [L*D, B, H], for 'lstm'. Otherwise None or any value, such as 0.
-        params: All weights and biases, [params_size]; see tf_rnn_ops.params.Layout.
-        sequence_lengths: int32 [B], each in [0, T].
+        input, input_h, input_c, params, sequence_lengths: As given to CudnnRNNV3.
         seed: int64 [2]. All bits count. On a GPU the op reads it on the host.
         rnn_mode, input_mode, direction, dropout, num_proj, time_major: As in CudnnRNNV3.
         name: Name of the op in a graph.

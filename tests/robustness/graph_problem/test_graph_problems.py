@@ -70,29 +70,29 @@ def test_every_form_is_drawn():
 
 
 def test_a_wrong_converter_is_found(monkeypatch):
-    from tf_rnn_ops.params._chain import NOTHING, Fed
-    from tf_rnn_ops.params.onnx import model as _onnx_model
+    from tf_rnn_ops.params.onnx import model
+    from tf_rnn_ops.params.onnx.chain import NOTHING, Fed
 
     # No stack runs in reverse.
     stack, layer = (
         grammar.parse(f"h=constant direction={direction}") for direction in ("forward", "reverse")
     )
     assert set(check(stack).values()) == {"rejected"}
-    monkeypatch.setattr(_onnx_model, "_state", lambda *given: Fed(NOTHING))
+    monkeypatch.setattr(model, "_state", lambda *given: Fed(NOTHING))
     with pytest.raises(AssertionError, match="the stack differs by"):
         check(stack)
     with pytest.raises(AssertionError, match="layer 0 differs by"):
         check(layer)
-    monkeypatch.setattr(_onnx_model, "recurrent_nodes", lambda *given: 1 / 0)
+    monkeypatch.setattr(model, "recurrent_nodes", lambda *given: 1 / 0)
     (outcome,) = run_lines(["h=zero"])
     assert outcome["failed"].startswith("ZeroDivisionError")
 
 
 def test_a_converter_that_rejects_too_much_is_found(monkeypatch):
-    from tf_rnn_ops.params._chain import OTHER, Fed
-    from tf_rnn_ops.params.onnx import model as _onnx_model
+    from tf_rnn_ops.params.onnx import model
+    from tf_rnn_ops.params.onnx.chain import OTHER, Fed
 
-    monkeypatch.setattr(_onnx_model, "_state", lambda *given: Fed(OTHER, "a test"))
+    monkeypatch.setattr(model, "_state", lambda *given: Fed(OTHER, "a test"))
     with pytest.raises(AssertionError, match="params.from_onnx rejects: initial_h of .* a test"):
         check(grammar.parse("h=zero_open"))
     with pytest.raises(AssertionError, match="^from_onnx rejects: initial_h of .* a test"):

@@ -1,7 +1,7 @@
 """Converts the lists of arrays of get_weights() of Keras's recurrent layers to Cells."""
 
 from tf_rnn_ops.params.cells import as_array, as_list, gate_count
-from tf_rnn_ops.params.keras import objects as _keras_objects
+from tf_rnn_ops.params.keras import objects
 
 
 def layers_of(source, stack, wanted, per_cell):
@@ -17,10 +17,10 @@ def layers_of(source, stack, wanted, per_cell):
         TypeError: `source` is something else.
         ValueError: The number of arrays is wrong, or the layers are not a stack.
     """
-    if _keras_objects.is_layer(source):
+    if objects.is_layer(source):
         return stack(source)
     source = as_list(source, wanted)
-    if source and _keras_objects.is_layer(source[0]):
+    if source and objects.is_layer(source[0]):
         return stack(source)
     if source and not isinstance(source[0], (list, tuple)):
         source = [source]

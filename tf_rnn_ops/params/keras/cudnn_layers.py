@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tf_rnn_ops.params.cells import Cell, Converted, as_array, check_shape, converted, reorder
-from tf_rnn_ops.params.keras import objects as _keras_objects
+from tf_rnn_ops.params.keras import objects
 from tf_rnn_ops.params.keras.arrays import cells_of, layers_of
 
 # For each gate of the layer its number in the buffer. The layer has i, f, c, o (LSTM) or z, r, h (GRU).
@@ -39,7 +39,7 @@ def from_cudnn_layer(source: Any) -> Converted:
         ('lstm', (84,))
     """
     wanted = "CuDNNLSTM or CuDNNGRU layers, a model or a list of weights"
-    layers, _ = layers_of(source, _keras_objects.cudnn_stack, wanted, per_cell=(3,))
+    layers, _ = layers_of(source, objects.cudnn_stack, wanted, per_cell=(3,))
     cells, num_dirs = cells_of(layers, (3,), _cell)
     return converted({4: "lstm", 3: "gru"}[len(cells[0].w)], cells, num_dirs)
 

@@ -1,7 +1,7 @@
 """Layers and models of Keras 1, 2 and 3 and tf_keras, without importing any of them."""
 
 from tf_rnn_ops.params._classes import KERAS, maker, own_method
-from tf_rnn_ops.params.keras import graph as _keras_graph
+from tf_rnn_ops.params.keras import graph
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _RECURRENT = ("LSTM", "GRU", "SimpleRNN")
@@ -40,7 +40,7 @@ def stack_of(thing, kinds):
                     "therefore are not a stack. Convert each separately."
                 )
             found.append(layer)
-        elif found and not _keras_graph.is_transparent(layer):
+        elif found and not graph.is_transparent(layer):
             between.append(layer)
     if not found:
         what = thing if isinstance(thing, (list, tuple)) else type(thing).__name__
@@ -84,7 +84,7 @@ def _check_items(items, kinds, count):
         is_between = any(own[:k]) and any(own[k + 1 :])
         if type(item).__name__ == "Sequential" and not own_method(item, _CALLS, KERAS):
             _check_items(list(item.layers), kinds, count)
-        elif not _keras_graph.is_functional(item):
+        elif not graph.is_functional(item):
             if layers and count > 1:
                 raise ValueError(
                     f"The model {item.name!r} of class {type(item).__name__} overrides call(), so "
@@ -96,7 +96,7 @@ def _check_items(items, kinds, count):
                 "give a list of the recurrent layers, in their order."
             )
         elif layers:
-            _keras_graph.check_stack(item, layers)
+            graph.check_stack(item, layers)
 
 
 def _check_class(layer, kinds):

@@ -16,7 +16,7 @@ from tf_rnn_ops.params.cells import (
     reorder,
     to_cells,
 )
-from tf_rnn_ops.params.keras import objects as _keras_objects
+from tf_rnn_ops.params.keras import objects
 from tf_rnn_ops.params.keras.arrays import cells_of, layers_of
 from tf_rnn_ops.params.layout import Layout
 
@@ -65,7 +65,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     if hasattr(type(source), "from_converted"):  # a stack of tf_rnn_ops.keras
         return _of_stack(source)
     wanted = "Keras layers, a model or a list of weights"
-    layers, found_mode = layers_of(source, _keras_objects.keras_stack, wanted, per_cell=(2, 3))
+    layers, found_mode = layers_of(source, objects.keras_stack, wanted, per_cell=(2, 3))
     cells, num_dirs = cells_of(layers, (2, 3), _cell)
     mode = mode_of(len(cells[0].w), found_mode or rnn_mode, "these Keras layers")
     return converted(mode, cells, num_dirs)
@@ -118,7 +118,7 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
 
 def _of_stack(stack):
     """The Converted of a CudnnLSTM, CudnnGRU, CudnnRNNTanh or CudnnRNNRelu of tf_rnn_ops.keras."""
-    _keras_objects.check_own(stack, type(stack).__name__, ("__call__", "call"))
+    objects.check_own(stack, type(stack).__name__, ("__call__", "call"))
     if not stack.built:
         raise ValueError(f"The stack {stack.name!r} has no weights yet: build it, or call it once.")
     if stack.go_backwards:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tf_rnn_ops.params import _chain
-from tf_rnn_ops.params._chain import CALLER, CONSTANT, LAYER, NOTHING, OTHER, Fed, Link
+from tf_rnn_ops.params.onnx import chain
+from tf_rnn_ops.params.onnx.chain import CALLER, CONSTANT, LAYER, NOTHING, OTHER, Fed, Link
 from tf_rnn_ops.params.onnx.trace import Tracer, batch_first, is_recurrent, name_of
 
 _WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
@@ -42,9 +42,9 @@ def recurrent_nodes(model, names, stack):
     ]
     links = [_link(tracer, node) for node in nodes]
     if stack:
-        _chain.check_stack(links)
+        chain.check_stack(links)
     for link in links:
-        _chain.check_inputs(link)
+        chain.check_inputs(link)
     return found
 
 

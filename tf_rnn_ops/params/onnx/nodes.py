@@ -6,7 +6,7 @@ import numpy as np
 
 from tf_rnn_ops.params.cells import Cell, as_array, as_list, check_shape, not_a_source, reorder
 from tf_rnn_ops.params.layout import num_directions
-from tf_rnn_ops.params.onnx import model as _onnx_model
+from tf_rnn_ops.params.onnx import model
 
 # For each gate of the buffer its number in ONNX, which has i, o, f, c and z, r, h.
 _FROM_ONNX = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
@@ -56,7 +56,7 @@ def nodes_of(source, names, stack):
     """
     if hasattr(source, "graph"):
         names = [names] if isinstance(names, str) else names
-        found = _onnx_model.recurrent_nodes(source, names, stack)
+        found = model.recurrent_nodes(source, names, stack)
         return [OnnxNode(*parts, attributes=attributes) for *parts, attributes in found]
     if names is not None:
         raise ValueError(f"node must be None if source is OnnxNodes, but it is {names!r}.")
