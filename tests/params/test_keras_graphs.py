@@ -140,6 +140,56 @@ def test_masks_of_their_own(build):
         params.from_keras(keras.Model([x, m], build(x, m, _gru(), _gru())))
 
 
+class _Losing(K.GRU):
+    def compute_mask(self, inputs, previous_mask):
+        return None
+
+
+class _Making(K.GRU):
+    def compute_mask(self, inputs, previous_mask):
+        return keras.ops.any(keras.ops.not_equal(inputs, 0), axis=-1)
+
+
+def _dropout_without_masks():
+    layer = K.Dropout(0.5)
+    layer.supports_masking = False
+    return layer
+
+
+def _second():
+    return _gru(name="second")
+
+
+MASKED = {
+    "a recurrent layer loses it": (
+        [K.Masking, lambda: _Losing(UNITS, return_sequences=True), _second],
+        "gets a mask and 'second' gets none",
+    ),
+    "dropout loses it": (
+        [K.Masking, _gru, _dropout_without_masks, _second],
+        "gets a mask and 'second' gets none",
+    ),
+    "a recurrent layer makes it": (
+        [lambda: _Making(UNITS, return_sequences=True, name="first"), _second],
+        "'second' gets a mask and 'first' gets none",
+    ),
+}
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+@pytest.mark.parametrize("name", MASKED)
+def test_a_mask_of_one_layer_only(name, sequential):
+    makers, message = MASKED[name]
+    layers = [make() for make in makers]
+    x = y = _input()
+    for layer in layers:
+        y = layer(y)
+    model = keras.Sequential([_input(), *layers]) if sequential else keras.Model(x, y)
+    with pytest.raises(ValueError, match=f"{message}.* a stack has one mask for all of its layers"):
+        params.from_keras(model)
+    assert params.from_keras([one for one in layers if isinstance(one, K.GRU)])
+
+
 # ---- between two layers ----
 
 

@@ -119,7 +119,7 @@ class StandIns:
         return self._make(key, "block_lstm", forward, specs)
 
     def instead(self, facts, choice, num_outputs):
-        """Replaces a forward node by the function that an exporter chose; see _choice.py."""
+        """Replaces a forward node by the function that an exporter chose; see _decision.py."""
 
         def forward(*tensors):
             reserves = [_reserve_space(facts.dtype, False), tf.zeros([], tf.int8)]

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tf_rnn_ops._op_table import OPS, PREFIX, RESERVES
 from tf_rnn_ops.plain.sizes import UnknownSize
 from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_ours, _to_plain
-from tf_rnn_ops.portable._choice import KEEP, Choice
+from tf_rnn_ops.portable._decision import KEEP, Choice
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 from tf_rnn_ops.portable._reads import Reads
 from tf_rnn_ops.portable._report import Change, Kept, Report

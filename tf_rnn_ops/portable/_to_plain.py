@@ -2,7 +2,7 @@
 
 from tf_rnn_ops._op_table import OPS, PREFIX, signature
 from tf_rnn_ops.portable import _nodes, _sizes
-from tf_rnn_ops.portable._choice import KEEP, Facts, Instead
+from tf_rnn_ops.portable._decision import KEEP, Facts, Instead
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 
 PACKED = tuple(

@@ -5,7 +5,7 @@ from typing import Any
 
 from tf_rnn_ops.portable import _rewrite
 from tf_rnn_ops.portable._block_versions import as_ours
-from tf_rnn_ops.portable._choice import KEEP, Choice, Facts, Instead
+from tf_rnn_ops.portable._decision import KEEP, Choice, Facts, Instead
 from tf_rnn_ops.portable._dequantize import dequantized
 from tf_rnn_ops.portable._functions import lengths_of_rows
 from tf_rnn_ops.portable._nodes import attribute

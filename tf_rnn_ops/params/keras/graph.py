@@ -58,6 +58,28 @@ def check_stack(model, layers):
                     f"{name} has dropout and is called with training=True, so its output is random, and a "
                     "buffer holds only weights: call it without training=True."
                 )
+    check_masks(model, layers)
+
+
+def check_masks(model, layers):
+    """Raises ValueError if a model with a graph calls only some of the layers of a stack with a mask.
+
+    Args:
+        model: The model.
+        layers: Recurrent layers, from the first to the last. Those inside of other models are not checked.
+    """
+    nodes = _nodes(model)
+    masked = {}
+    for layer in layers:
+        for node, operation in nodes:
+            if operation is layer:
+                masked.setdefault(mask_of(_inputs(node)[0]) is not None, layer)
+    if len(masked) == 2:
+        raise ValueError(
+            f"The recurrent layer {masked[True].name!r} gets a mask and {masked[False].name!r} gets none, but a stack "
+            "has one mask for all of its layers: let the layers between them pass the mask on, or convert each "
+            "separately."
+        )
 
 
 def _sequence(name, node):

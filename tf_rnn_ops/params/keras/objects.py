@@ -84,6 +84,8 @@ def _check_items(items, kinds, count):
         is_between = any(own[:k]) and any(own[k + 1 :])
         if type(item).__name__ == "Sequential" and not own_method(item, _CALLS, KERAS):
             _check_items(list(item.layers), kinds, count)
+            if layers:
+                graph.check_masks(item, layers)
         elif not graph.is_functional(item):
             if layers and count > 1:
                 raise ValueError(
