@@ -39,7 +39,7 @@ class Copy:
         self._build = native_build.NativeBuild(pathlib.Path(folder) / "build", FLAGS, jobs=jobs)
 
     def run(self, command):
-        """What a command prints in the copy; AssertionError if it fails."""
+        """The output of a command that runs in the copy; AssertionError if it fails."""
         environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline"}
         environment["PYTHONPATH"] = f"{self.root}{os.pathsep}{self.root / 'tests'}"
         done = subprocess.run(
