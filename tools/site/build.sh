@@ -10,13 +10,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
   "$1" -m pip install --quiet --disable-pip-version-check --target .tools/site sphinx furo myst-parser ||
   die "pip cannot install sphinx, furo and myst-parser: is its package index reachable?"
 
-# The pages where they are, so that their links work, and one for each module of docs/api.md.
+# The pages where they are, so that their links work, and those of the API reference.
 pages=build/site_pages
 rm -rf $pages
 mkdir -p $pages/api
 git ls-files '*.md' '*.svg' '*.png' CITATION.cff LICENSE | grep -v '^tools/' | xargs cp --parents -t $pages
 cp tools/site/index.md $pages
-sed -n 's/^## `\(tf_rnn_ops.*\)`$/\1/p' docs/api.md | while read -r module; do
-  printf '%s\n%s\n\n.. automodule:: %s\n' "$module" "${module//?/=}" "$module" >"$pages/api/$module.rst"
-done
+PYTHONPATH=. "$1" tools/site/api_pages.py $pages/api
 PYTHONPATH=.:.tools/site "$1" -m sphinx --quiet --fail-on-warning --keep-going -c tools/site $pages build/site

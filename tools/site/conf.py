@@ -15,6 +15,8 @@ exclude_patterns = ["README.md"]  # index.md includes it
 html_theme = "furo"
 html_title = f"tf_rnn_ops {release}"
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 myst_heading_anchors = 4  # links to headings, as on a site for repositories
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 python_maximum_signature_line_length = 90
@@ -29,8 +31,26 @@ def _signature(app, what, name, obj, options, signature, returns):
     return str(inspect.Signature(others)), None
 
 
+def _titles(app, docname, source):
+    """Lets links whose text is the name of a page show its title, or that of the section."""
+    source[0] = re.sub(r"\[[\w/.-]+\.md\]\((\S+\.md(?:#\S+)?)\)", r"[](\1)", source[0])
+
+
+# Methods that Keras calls, not the users of a layer or cell.
+_HOOKS = {
+    *("add_weight", "build", "compute_mask", "compute_output_shape", "get_config", "inner_loop"),
+    *("load_own_variables", "save_own_variables", "op_arguments", "op_name", "op_reason"),
+    *("quantized_call", "rematerialized_call", "reset_states", "set_weights"),
+}
+
+
 def _skip(app, what, name, obj, skip, options):
-    """Leaves out functions of Keras that are attributes of a class."""
+    """Leaves out functions of Keras that are attributes of a class, hooks, and the properties of layers."""
+    if isinstance(obj, property):
+        module = obj.fget.__module__
+        return True if module.startswith(("keras.", "tf_rnn_ops.keras.layers")) else None
+    if what == "class" and name in _HOOKS:
+        return True
     module = getattr(obj, "__module__", None)
     return True if module and not module.startswith("tf_rnn_ops") else None
 
@@ -48,6 +68,7 @@ def _plain_underscores(app, what, name, obj, options, lines):
 
 def setup(app):
     """Registers the functions above."""
+    app.connect("source-read", _titles)
     app.connect("autodoc-process-docstring", _one_line, priority=400)
     app.connect("autodoc-process-docstring", _plain_underscores, priority=600)
     app.connect("autodoc-process-signature", _signature)
