@@ -20,6 +20,15 @@ CELLS = {
     **{f"{name}Cell": STOCK.LSTMCell for name in LSTMS[2:]},
     "ZoneoutGRUCell": STOCK.GRUCell,
 }
+DROP_IN = ("LSTM", "GRU", "SimpleRNN")
+# Arguments of Keras that the constructors do not have.
+ABSENT = {
+    "Layer": {"autocast"},
+    "own": {"use_cudnn"},
+    "Cudnn": {
+        "activation", "recurrent_activation", "recurrent_dropout", "unroll", "reset_after", "use_cudnn",
+    },
+}  # fmt: skip
 OWN = {
     "PeepholeLSTM": {"cell_clip": 0.1},
     "ProjectedLSTM": {"num_proj": 2, "cell_clip": 0.1, "proj_clip": 0.3},
@@ -70,14 +79,53 @@ def test_arguments_are_shown_and_kept(name):
         assert isinstance(default[argument], dict) or default[argument] == value, argument
 
 
+def missing(shown, stock, absent=()):
+    """The arguments of constructors of Keras that `shown` lacks, or has with another default."""
+    for argument, parameter in inspect.signature(stock.__init__).parameters.items():
+        if argument not in ("self", *absent) and parameter.kind is not parameter.VAR_KEYWORD:
+            if argument not in shown or shown[argument].default != parameter.default:
+                yield argument
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "SimpleRNN", "RNN"])
+def test_signatures_of_drop_in_layers(name):
+    cls, stock = getattr(ours, name), getattr(STOCK, name)
+    # Keras does not follow __wrapped__.
+    shown = inspect.signature(cls.__init__, follow_wrapped=False)
+    assert shown == inspect.signature(stock.__init__)
+    assert inspect.signature(cls) == inspect.signature(stock)
+
+
 @pytest.mark.parametrize(("name", "stock"), CELLS.items())
 def test_signatures_of_cells(name, stock):
     shown = inspect.signature(getattr(ours, name)).parameters
-    for argument, parameter in inspect.signature(stock).parameters.items():
-        if argument == "kwargs":
-            assert argument not in shown
-        else:
-            assert shown[argument].default == parameter.default
+    assert list(missing(shown, stock)) == []
+    assert list(missing(shown, STOCK.Layer, ABSENT["Layer"])) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "stock"), [(name, LIKE[name]) for name in LIKE if name not in DROP_IN]
+)
+def test_signatures_of_own_layers(name, stock):
+    """They name an argument as Keras does, with the same default; Keras has no argument that nobody saw."""
+    shown = inspect.signature(getattr(ours, name)).parameters
+    absent = ABSENT["Cudnn" if name.startswith("Cudnn") else "own"]
+    assert list(missing(shown, stock, absent)) == []
+    assert list(missing(shown, STOCK.Layer, ABSENT["Layer"])) == []
+    assert not absent & set(shown)
+    if not name.startswith("Cudnn"):
+        cell = inspect.signature(getattr(ours, f"{name}Cell")).parameters
+        assert all(shown[argument] == parameter for argument, parameter in cell.items())
+        assert list(missing(shown, STOCK.RNN, {"cell"})) == []
+
+
+def test_a_new_argument_of_keras_is_noticed():
+    class Newer(STOCK.LSTMCell):
+        def __init__(self, units, recurrent_dropout=0.5, fused=True, **kwargs):
+            super().__init__(units, **kwargs)
+
+    shown = inspect.signature(ours.PeepholeLSTMCell).parameters
+    assert list(missing(shown, Newer)) == ["recurrent_dropout", "fused"]
 
 
 @pytest.mark.parametrize("name", [*LIKE, "RNN"])

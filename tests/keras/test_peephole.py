@@ -174,12 +174,16 @@ def test_stateful(rng):
             "cell_clip must be 0, or between .* but it is -inf",
         ),
         ({"units": 2, "cell_clip": "a"}, "cell_clip must be a number, but it is 'a'"),
-        ({"units": 2, "nonsense": 1}, "nonsense"),
     ],
 )
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         PeepholeLSTM(**arguments)
+
+
+def test_an_unknown_argument():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        PeepholeLSTM(2, nonsense=1)
 
 
 def test_a_limit_of_none():

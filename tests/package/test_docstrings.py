@@ -65,7 +65,12 @@ def test_there_is_an_example(name):
     assert ">>> " in (ALL[name].__doc__ or "")
 
 
-@pytest.mark.parametrize("name", ALL)
+def has_signature_of_keras(name):
+    """Whether tests/keras/test_layer_interface.py compares the signature with that of a class in Keras."""
+    return name in {f"keras.{one}" for one in ("LSTM", "GRU", "SimpleRNN", "RNN")}
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if not has_signature_of_keras(name)])
 def test_signatures_are_spelled_out(name):
     parameters = inspect.signature(ALL[name]).parameters.values()
     assert [one.name for one in parameters if one.kind is one.VAR_KEYWORD] == []

@@ -54,6 +54,7 @@ def main(argv: list[str] | None = None) -> int:
 
     import keras
 
+    from tf_rnn_ops import _made_up
     from tf_rnn_ops.keras import compare
 
     try:
@@ -61,7 +62,8 @@ def main(argv: list[str] | None = None) -> int:
         if not model.compiled:
             model.compile("sgd", "mean_squared_error")
         x = keras.tree.map_structure(
-            lambda tensor: _made_up(tensor, options.batch, options.time), _inputs(model)
+            lambda one: _made_up.array(one.shape, one.dtype, options.batch, options.time),
+            _inputs(model),
         )
         names = getattr(model, "output_names", None)  # only functional models have names
         y = _targets(model.loss, model.predict_on_batch(x), names)
@@ -92,17 +94,6 @@ def _inputs(model: keras.Model) -> object:
             "The file does not describe the inputs of the model, because the model has a class of its own. "
             "Call tf_rnn_ops.keras.compare(model, x, y) in Python."
         ) from None
-
-
-def _made_up(tensor: keras.KerasTensor, batch: int, time: int) -> np.ndarray[Any, Any]:
-    """An array for an input of the model: random numbers, or ones if it is integer (words, for instance)."""
-    shape = [batch, *[time] * (len(tensor.shape) - 1)]
-    shape = [size if known is None else known for known, size in zip(tensor.shape, shape)]
-    if "float" in tensor.dtype:
-        return np.random.default_rng(0).uniform(-1, 1, shape).astype(tensor.dtype)
-    if tensor.dtype == "string":
-        return np.full(shape, "", object)
-    return np.ones(shape, tensor.dtype)
 
 
 def _targets(loss: object, outputs: object, output_names: Sequence[str] | None) -> object:

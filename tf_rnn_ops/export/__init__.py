@@ -45,5 +45,7 @@ def openvino_extensions() -> list[Any]:
     """
     from tf_rnn_ops.export import formats
 
-    extensions: list[Any] = formats.writer("openvino").extensions()
-    return extensions
+    formats.writer("openvino")  # raises ImportError without OpenVINO
+    from tf_rnn_ops.export.openvino import extensions
+
+    return extensions()

@@ -1,33 +1,16 @@
-"""The formats of exported models, and the module that writes each.
-
-A module has three functions:
-
-    write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None) -> list[ExportedLayer]
-        Writes a signature of the SavedModel in the folder `saved_model` to `filepath`, which does not
-        exist. Files next to `filepath` move with it. Raises ValueError if the model cannot be written, if
-        `quantize` is unknown, or with loops=False if the format has no node for a layer. `onnx` also has
-        the option `opset`.
-    load(filepath) -> function
-        Loads the file into the format's own runtime. The function maps {name of an argument of the
-        signature: array} to {name of a result: array}.
-    run(filepath, inputs) -> dict[str, np.ndarray]
-        load(filepath)(inputs).
-"""
+"""The formats of exported models, and the module that writes each."""
 
 import importlib
 import importlib.util
 import pathlib
-from types import ModuleType
+from typing import Any, Callable, Protocol, cast
+
+import numpy as np
+
+from tf_rnn_ops.export.exported_layer import ExportedLayer
 
 SAVED_MODEL = "tf_saved_model"
-# WHY names: a module imports packages that few users have.
-_MODULES = {
-    SAVED_MODEL: "saved_model",
-    "onnx": "onnx",
-    "litert": "litert",
-    "openvino": "openvino",
-}
-FORMATS = tuple(_MODULES)
+FORMATS = (SAVED_MODEL, "onnx", "litert", "openvino")
 # {end of a file's name: format}.
 _ENDS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino"}
 # The formats whose runtime computes float64 in float32.
@@ -41,6 +24,48 @@ _TO_LOAD = {
     "litert": ("ai_edge_litert",),
     "openvino": ("openvino",),
 }
+
+
+class Writer(Protocol):
+    """The module of a format."""
+
+    def write(
+        self,
+        saved_model: str,
+        filepath: str,
+        *,
+        signature: str = "serving_default",
+        loops: bool = True,
+        quantize: str | None = None,
+        **options: Any,
+    ) -> list[ExportedLayer]:
+        """Writes a signature of a SavedModel.
+
+        Args:
+            saved_model: Its folder.
+            filepath: The path of the new file, which does not exist. Files next to it move with it.
+            signature: The name of the signature.
+            loops: Whether recurrent layers may become loops.
+            quantize: None, or the type of weights that the format can store instead of floats.
+            **options: The result of options() for the format.
+
+        Returns:
+            An ExportedLayer for each recurrent layer.
+
+        Raises:
+            ValueError: The model cannot be written, the format does not have `quantize`, or it has no node
+                for a layer and `loops` is False.
+        """
+
+    def load(self, filepath: str) -> Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]:
+        """Loads a file into the format's own runtime.
+
+        Args:
+            filepath: The path of the file.
+
+        Returns:
+            A function from {name of an argument of the signature: array} to {name of a result: array}.
+        """
 
 
 def check_name(name: str) -> None:
@@ -66,7 +91,7 @@ def of(path: pathlib.Path, name: str | None) -> str:
     return name
 
 
-def options(name: str, opset: int | None) -> dict[str, int]:
+def options(name: str, opset: int | None) -> dict[str, Any]:
     """The options of write() that only some formats have.
 
     Raises:
@@ -83,7 +108,7 @@ def options(name: str, opset: int | None) -> dict[str, int]:
     return {"opset": opset}
 
 
-def writer(name: str) -> ModuleType:
+def writer(name: str) -> Writer:
     """The module of a format.
 
     Args:
@@ -99,7 +124,7 @@ def writer(name: str) -> ModuleType:
     check_name(name)
     if lacks := _lacks(name, _TO_WRITE):
         raise ImportError(f"The format {name!r} needs {lacks}")
-    return importlib.import_module(f"tf_rnn_ops.export.{_MODULES[name]}")
+    return cast(Writer, importlib.import_module(f"tf_rnn_ops.export.{name.removeprefix('tf_')}"))
 
 
 def why_not_run(name: str) -> str:

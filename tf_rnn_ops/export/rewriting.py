@@ -1,7 +1,9 @@
 """Rewrites SavedModels so that a converter knows all of their recurrent nodes."""
 
+import contextlib
 import pathlib
-from typing import Any, Callable
+import tempfile
+from typing import Any, Callable, Iterator
 
 import tensorflow as tf
 
@@ -13,25 +15,25 @@ STEP = "ordinary ops of one step"
 DEFAULT = "serving_default"
 
 
-def rewrite(
+@contextlib.contextmanager
+def rewritten(
     saved_model: str,
-    target: pathlib.Path,
     signature: str,
     loops: bool,
     decide: Callable[[exporting.Facts], tuple[Any, str, str]],
-) -> list[ExportedLayer]:
-    """Writes a SavedModel with one signature, 'serving_default', and a decision on each recurrent node.
+) -> Iterator[tuple[pathlib.Path, list[ExportedLayer]]]:
+    """A SavedModel with one signature, 'serving_default', and a decision on each recurrent node.
 
     Args:
         saved_model: Folder of a SavedModel.
-        target: Folder to write.
         signature: The signature to keep.
         loops: Whether nodes may become loops of ordinary ops.
         decide: A function of the exporting.Facts of a node. It returns a decision (an exporting.Choice),
             ExportedLayer.target_op and ExportedLayer.reason.
 
-    Returns:
-        An ExportedLayer for each recurrent node that the signature runs.
+    Yields:
+        The folder of the new SavedModel, which the end of the context removes, and an ExportedLayer for each
+        recurrent node that the signature runs.
 
     Raises:
         ValueError: There is no such signature, it keeps states, a node cannot be rewritten, or a node
@@ -46,23 +48,30 @@ def rewrite(
             nodes.append(ExportedLayer(layer_of(facts.name), facts.op, target_op, reason))
         return choice
 
-    report = exporting.rewrite_saved_model(saved_model, target, choose)
-    for kept in report.kept:
-        if kept.place in places:
-            raise ValueError(
-                f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.reason}."
-            )
+    with tempfile.TemporaryDirectory() as folder:
+        target = pathlib.Path(folder) / "model"
+        report = exporting.rewrite_saved_model(saved_model, target, choose)
+        for kept in report.kept:
+            if kept.place in places:
+                raise ValueError(
+                    f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.reason}."
+                )
+        check_loops(nodes, loops)
+        _finish(target, signature)
+        yield target, nodes
+
+
+def check_loops(nodes: list[ExportedLayer], loops: bool) -> None:
+    """Raises ValueError if a layer becomes a loop and `loops` is False."""
     looping = [node for node in nodes if node.target_op == LOOP]
     if looping and not loops:
         raise ValueError(
             f"The layer {looping[0].name!r} becomes a loop, because {looping[0].reason}."
         )
-    _finish(target, signature)
-    return nodes
 
 
 def load(folder: pathlib.Path, signature: str) -> tuple[Any, Any]:
-    """Loads what rewrite() wrote. Returns the model, which must stay alive, and the function of the signature."""
+    """Loads the SavedModel of rewritten(). Returns the model, which must stay alive, and the function of the signature."""
     loaded = tf.saved_model.load(str(folder))
     # A SavedModel of TensorFlow 2 still has its objects, with all signatures by their names.
     name = signature if signature in loaded.signatures else DEFAULT

@@ -4,11 +4,10 @@ import pathlib
 import re
 import shutil
 
-import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tf_rnn_ops.export.exported_layer import ExportedLayer
+from tf_rnn_ops.portable import exporting
 
 _OURS = "TfRnnOps>"
 _CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
@@ -21,7 +20,7 @@ RECURRENT = (
 
 
 def write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None):
-    """Copies the folder; see formats."""
+    """Copies the folder."""
     if quantize is not None:
         raise ValueError(
             f"quantize must be None for the format 'tf_saved_model', but it is {quantize!r}."
@@ -33,7 +32,7 @@ def write(saved_model, filepath, *, signature="serving_default", loops=True, qua
 
 
 def load(filepath):
-    """The function of a SavedModel; see formats."""
+    """The function of a SavedModel."""
     model = tf.saved_model.load(str(filepath))
 
     def call(inputs):
@@ -44,15 +43,10 @@ def load(filepath):
     return call
 
 
-def run(filepath, inputs) -> dict[str, np.ndarray]:
-    """Runs a SavedModel; see formats."""
-    return load(filepath)(inputs)
-
-
 def recurrent_nodes(saved_model):
     """Lists (name, op) of the recurrent nodes of a SavedModel, each op without its prefix."""
     nodes = []
-    for meta_graph in _read(saved_model).meta_graphs:
+    for meta_graph in exporting.read(pathlib.Path(saved_model)).meta_graphs:
         graph_def = meta_graph.graph_def
         nodes += graph_def.node
         for function in graph_def.library.function:
@@ -69,8 +63,3 @@ def layer_name(node, op):
     name = re.sub(_CALL, "", node)
     path, _, last = name.rpartition("/")
     return path if path and last.removeprefix(_OURS) == op.removeprefix(_OURS) else name
-
-
-def _read(saved_model):
-    data = (pathlib.Path(saved_model) / "saved_model.pb").read_bytes()
-    return saved_model_pb2.SavedModel.FromString(data)

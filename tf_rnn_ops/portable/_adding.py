@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-_HANDED_ON = ("Identity", "StopGradient")
+from tf_rnn_ops.portable import _nodes
+
 # {op of a new node: the name of its outputs, which functions name}.
 _OUTPUTS = {
     **dict.fromkeys(("Const", "ConcatV2", "Split"), "output"),
@@ -50,12 +51,8 @@ class Adding:
 
     def constant(self, ref: str) -> np.ndarray | None:
         """The values of a constant; None for another tensor."""
-        node = self._by_name.get(ref.split(":")[0])
-        while node is not None and node.op in _HANDED_ON:
-            node = self._by_name.get(node.input[0].split(":")[0])
-        if node is None or node.op != "Const":
-            return None
-        return tf.make_ndarray(node.attr["value"].tensor)
+        node = _nodes.constant(self._by_name, ref)
+        return None if node is None else tf.make_ndarray(node.attr["value"].tensor)
 
     def shape(self, ref: str) -> Any:
         """The attribute with the shape that the graph records for a tensor, or None."""

@@ -2,14 +2,16 @@
 
 import contextlib
 import os
+import pathlib
 from typing import Any, Iterable, Mapping
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 import tf_rnn_ops
+from tf_rnn_ops import _made_up
 from tf_rnn_ops._difference import largest_difference
-from tf_rnn_ops.native.tf_internals import graphs
 from tf_rnn_ops.portable._report import Comparison
 
 # The allowed differences for results of size 1. For larger results they are proportional to the size.
@@ -162,7 +164,9 @@ def compare(name, before, after):
 
 def _tags_of(folder, which):
     """The tags of each graph of a SavedModel, which may have several graphs in TensorFlow 1."""
-    return _loaded(which, graphs.tags_of_graphs, str(folder))
+    path = pathlib.Path(folder) / "saved_model.pb"
+    model = _loaded(which, lambda: saved_model_pb2.SavedModel.FromString(path.read_bytes()))
+    return [tuple(graph.meta_info_def.tags) for graph in model.meta_graphs]
 
 
 def _load(folder, which, tags):
@@ -197,9 +201,5 @@ def _argument(inputs, name, spec, rng):
         return tf.cast(tf.convert_to_tensor(inputs[name]), spec.dtype)
     if spec.shape.rank is None:
         raise ValueError(f"The shape of the argument {name!r} is not known: give it in `inputs`.")
-    shape = [_OPEN if size is None else size for size in spec.shape.as_list()]
-    if spec.dtype.is_floating:
-        return tf.cast(tf.constant(rng.uniform(-1, 1, shape)), spec.dtype)
-    if spec.dtype == tf.string:
-        return tf.fill(shape, "")
-    return tf.ones(shape, spec.dtype)
+    dtype = spec.dtype.as_numpy_dtype
+    return tf.constant(_made_up.array(spec.shape.as_list(), dtype, _OPEN, _OPEN, rng), spec.dtype)

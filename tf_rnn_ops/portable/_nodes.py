@@ -32,6 +32,17 @@ def attributes(node, defaults):
     return {name: attribute(node, name, value) for name, value in defaults.items()}
 
 
+def constant(nodes, ref):
+    """The Const node of a tensor, behind Identity and StopGradient nodes; None for another tensor.
+
+    `nodes`: {name: node} of the graph or function.
+    """
+    node = nodes.get(ref.split(":")[0])
+    while node is not None and node.op in ("Identity", "StopGradient"):
+        node = nodes.get(node.input[0].split(":")[0])
+    return node if node is not None and node.op == "Const" else None
+
+
 def dtype_of(node):
     """The type of a node's tensors."""
     if "T" not in node.attr or not node.attr["T"].type:

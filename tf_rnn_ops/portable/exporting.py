@@ -8,7 +8,7 @@ from tf_rnn_ops.portable._block_versions import as_ours
 from tf_rnn_ops.portable._decision import KEEP, Choice, Facts, Instead
 from tf_rnn_ops.portable._dequantize import dequantized
 from tf_rnn_ops.portable._functions import lengths_of_rows
-from tf_rnn_ops.portable._nodes import attribute
+from tf_rnn_ops.portable._nodes import attribute, constant
 from tf_rnn_ops.portable._report import Report
 from tf_rnn_ops.portable._saved_model import read, rewritten, write
 
@@ -19,6 +19,7 @@ __all__ = [
     "Instead",
     "as_ours",
     "attribute",
+    "constant",
     "dequantized",
     "lengths_of_rows",
     "read",

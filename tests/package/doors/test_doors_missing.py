@@ -71,9 +71,6 @@ RAISE = {
     f"{FRAMEWORK}function_def_to_graph:function_def_to_graph_def": lambda: graphs.graph_of_function(
         None
     ),
-    "tensorflow.python.saved_model.loader_impl:parse_saved_model": lambda: graphs.tags_of_graphs(
-        "."
-    ),
     f"{FRAMEWORK}ops:strip_name_scope": lambda: graphs.without_scope("a/b", "a"),
     f"{FRAMEWORK}ops:prepend_name_scope": lambda: graphs.with_scope("b", "a"),
     f"{SAVEABLE}SaveSpec": lambda: checkpoints.Saveable("x", {}, [tf.Variable(1.0)]),

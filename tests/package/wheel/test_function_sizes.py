@@ -8,12 +8,19 @@ import pytest
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tf_rnn_ops"
 MOST_LINES = 60  # of the body, without the docstring
 MOST_PARAMETERS = 8  # without self and cls
-# Signatures that others made: those of ops, of TensorFlow 1 and of Keras's export.
+# Signatures that others made: those of ops, of TensorFlow 1 and of Keras's export and layers.
 GIVEN = {
     "export/openvino/sequences.py": {"_lstm"},
     "keras/_export/export.py": {"export"},
     "autodiff/block_cells.py": {"_lstm_step"},
     "contrib/layers.py": {"_CudnnRNN.__init__"},
+    "keras/layers/layer_norm.py": {"LayerNormLSTM.__init__"},
+    "keras/layers/layer_norm_cell.py": {"LayerNormLSTMCell.__init__"},
+    "keras/layers/projected.py": {"ProjectedLSTM.__init__", "PeepholeLSTM.__init__"},
+    "keras/layers/projected_cell.py": {"ProjectedLSTMCell.__init__", "PeepholeLSTMCell.__init__"},
+    "keras/layers/stack_layer.py": {"CudnnStack.__init__"},
+    "keras/layers/zoneout.py": {"ZoneoutLSTM.__init__", "ZoneoutGRU.__init__"},
+    "keras/layers/zoneout_cells.py": {"ZoneoutLSTMCell.__init__", "ZoneoutGRUCell.__init__"},
     "plain/_block_lstm.py": {"block_lstm"},
     "plain/block_gates.py": {"block_lstm_gates"},
     "plain/_cudnn_rnn.py": {"cudnn_rnn"},

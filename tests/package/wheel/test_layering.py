@@ -133,6 +133,7 @@ PY_RULES = {
     "native": (set(), {"numpy", "tensorflow"}),
     "stock": ({"autodiff", "native"}, {"numpy", "tensorflow"}),
     "_difference": (set(), {"numpy"}),
+    "_made_up": (set(), {"numpy"}),
     "_initializers": (set(), set()),
     "_op_table": (set(), set()),
     "_seeds": (set(), {"keras", "numpy", "tensorflow"}),
@@ -212,7 +213,10 @@ PY_RULES = {
         {"google", "numpy", "tensorflow"},
     ),
     "portable": (
-        {"__init__", "_difference", "_op_table", "_whole", "native", "params", "plain", "raw_ops"},
+        {
+            *("__init__", "_difference", "_made_up", "_op_table", "_whole"),
+            *("native", "params", "plain", "raw_ops"),
+        },
         {"google", "numpy", "tensorflow"},
     ),
     "export": (
@@ -220,7 +224,7 @@ PY_RULES = {
         {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "tensorflow", "tf2onnx"},
     ),
     "_commands": (
-        {"_whole", "export", "info", "keras", "portable"},
+        {"_made_up", "_whole", "export", "info", "keras", "portable"},
         {"google", "keras", "numpy", "tensorflow"},
     ),
     "info": ({"__init__", "native"}, {"keras", "numpy", "tensorflow"}),

@@ -65,6 +65,6 @@ def test_results(format, version, weights, options, tmp_path):
     feed = {name: array.astype(np.float32) for name, array in feed.items()}
     for length in (TIME, 2):
         given = {**feed, "length": np.array(length, np.int64)}
-        got = writer.run(path, given)
+        got = writer.load(path)(given)
         for name, want in layer(**given).items():
             np.testing.assert_allclose(got[name], want, rtol=0, atol=2e-6, err_msg=name)

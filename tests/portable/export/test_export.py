@@ -56,7 +56,7 @@ def test_report(model, tmp_path):
 def test_the_saved_model_is_the_model(model, tmp_path):
     _quiet(model, tmp_path / "m", verify=False)
     words = np.array([[3, 1, 0, 0], [5, 2, 8, 1], [0, 0, 0, 0]], np.int32)
-    (got,) = saved_model.run(tmp_path / "m", {"Words_of": words}).values()
+    (got,) = saved_model.load(tmp_path / "m")({"Words_of": words}).values()
     np.testing.assert_allclose(got, model(words)["y"], atol=1e-6)
     assert saved_model.recurrent_nodes(tmp_path / "m")[0][1] == "LayerRNNPacked"
 
@@ -74,7 +74,7 @@ def test_inputs_and_outputs_of_several_names(tmp_path):
     given = {"a": np.ones((2, 5, 3), np.float32), "b": np.ones((2, 4), np.float32)}
     report = _quiet(model, tmp_path / "given", verify_inputs=given)
     assert report.difference <= report.tolerance
-    got = saved_model.run(tmp_path / "m", given)
+    got = saved_model.load(tmp_path / "m")(given)
     assert sorted(got) == ["output_0", "output_1", "output_2"]
     for k, want in enumerate(model(given)):
         np.testing.assert_allclose(got[f"output_{k}"], want, atol=1e-6)

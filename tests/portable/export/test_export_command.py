@@ -162,7 +162,7 @@ def test_each_signature_of_a_saved_model(end, tmp_path):
     for name, model in (("encode", encoder), ("decode", decoder)):
         path = tmp_path / f"{name}{end}"
         assert main([str(tmp_path / "saved"), str(path), "--signature", name]) == 0
-        got = formats.writer(formats.of(path, None)).run(str(path), given[name])
+        got = formats.writer(formats.of(path, None)).load(str(path))(given[name])
         (want,) = given[name].values()
         np.testing.assert_allclose(got["output_0"], model(want), rtol=0, atol=1e-6)
 
@@ -184,5 +184,5 @@ def test_a_signature_of_a_saved_model_of_tensorflow_1(end, tmp_path):
     path = str(tmp_path / f"m{end}")
     assert main([str(tmp_path / "saved"), path, "--signature", "product"]) == 0
     ones = np.ones((2, 3), np.float32)
-    got = formats.writer(formats.of(tmp_path / path, None)).run(path, {"x": ones})
+    got = formats.writer(formats.of(tmp_path / path, None)).load(path)({"x": ones})
     np.testing.assert_array_equal(got["y"], np.full((2, 4), 3.0))

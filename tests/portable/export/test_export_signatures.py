@@ -259,7 +259,7 @@ class NestedOutputs(OneArgument):
 def test_nested_outputs_of_a_class_of_its_own(tmp_path):
     model = _called(NestedOutputs(), _batch())
     report = rnn.export(model, tmp_path / "m", print_fn=None)
-    got = formats.writer("tf_saved_model").run(str(tmp_path / "m"), {"args_0": _batch()})
+    got = formats.writer("tf_saved_model").load(str(tmp_path / "m"))({"args_0": _batch()})
     assert sorted(got) == ["output_0", "output_1", "output_2"] and report.output in got
 
 
@@ -269,7 +269,7 @@ def test_names_of_outputs_stay_apart(tmp_path):
     model = keras.Model([a, b], outputs)
     rnn.export(model, tmp_path / "m.onnx", print_fn=None)
     ones = np.ones((1, 3), np.float32)
-    got = formats.writer("onnx").run(str(tmp_path / "m.onnx"), {"h": ones, "h_out": 2 * ones})
+    got = formats.writer("onnx").load(str(tmp_path / "m.onnx"))({"h": ones, "h_out": 2 * ones})
     assert sorted(got) == ["h_out_out", "h_out_out_out"]
     np.testing.assert_allclose(got["h_out_out"], model([ones, 2 * ones])["h"], atol=1e-6)
 
@@ -280,7 +280,7 @@ def test_many_outputs_that_are_inputs(tmp_path):
     model = keras.Model([i, j], [i, j, _network(i, j), *[i] * 8, j])
     rnn.export(model, tmp_path / "m.xml", print_fn=None)
     given = {"i": _batch(), "j": 2 * _batch()}
-    got = formats.writer("openvino").run(str(tmp_path / "m.xml"), given)
+    got = formats.writer("openvino").load(str(tmp_path / "m.xml"))(given)
     for k in (0, 1, 3, 10, 11):
         np.testing.assert_array_equal(got[f"output_{k}"], given["j" if k in (1, 11) else "i"])
 

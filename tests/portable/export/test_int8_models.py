@@ -94,7 +94,7 @@ def test_values_of_the_weights_are_kept(format, models, tmp_path):
     assert {layer_of(node): node.target_op for node in report.layers} == BECAME[format]
     # Rounding of rows, which the file does not have. docs/numerics.md: 0.003 to 0.01 with 256 units.
     assert 1e-4 < report.difference < 0.01
-    check(module.run(path, {"x": x}), models)
+    check(module.load(path)({"x": x}), models)
     in_onnx = format == "onnx"
     assert {node.note for node in report.layers} == {FLOATS if in_onnx else ""}
     in_note = {name for name in BECAME["onnx"] if name in report.note}
@@ -120,7 +120,7 @@ def test_int8_of_the_format(format, models, tmp_path):
     path = str(tmp_path / NAMES[format])
     report = rnn.export(model, path, format, quantize="int8", verify_inputs=x, print_fn=None)
     assert 1e-4 < report.difference < report.tolerance
-    got = module.run(path, {"x": x})
+    got = module.load(path)({"x": x})
     for name, want in model(x).items():
         np.testing.assert_allclose(got[name], want, rtol=0, atol=0.02, err_msg=name)
     assert report.note == ""
@@ -150,14 +150,14 @@ def test_saved_models(format, models, saved, tmp_path):
     litert = "each call converts its int8 weights to floats"
     notes = {"onnx": FLOATS, "litert": litert, "openvino": ""}
     assert {node.note for node in nodes} == {notes[format]}
-    check(module.run(path, {"x": models[2]}), models)
+    check(module.load(path)({"x": models[2]}), models)
 
 
 def test_keras_export_to_onnx(models, tmp_path):
     module = formats.writer("onnx")
     path = str(tmp_path / "m.onnx")
     models[0].export(path, format="onnx", verbose=False)
-    check(module.run(path, {"x": models[2]}), models)
+    check(module.load(path)({"x": models[2]}), models)
 
 
 @pytest.mark.parametrize("layer", [rnn.LSTM, rnn.GRU])

@@ -264,7 +264,7 @@ def test_variables_of_tf_saved_model_save(ours, tmp_path, litert):
     path = str(tmp_path / "m.tflite")
     litert.write(str(tmp_path / "saved"), path)
     given = np.random.default_rng(0).standard_normal((1, 5, 3)).astype(np.float32)
-    got = litert.run(path, {"x": given})["y"]
+    got = litert.load(path)({"x": given})["y"]
     np.testing.assert_allclose(got, model(given), rtol=0, atol=1e-6)
 
 

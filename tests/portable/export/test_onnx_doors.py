@@ -41,7 +41,7 @@ def _check(path, model, opset):
     ops = [node.op_type for node in file.graph.node]
     assert (ops.count("LSTM"), ops.count("GRU"), ops.count("Loop")) == (1, 3, 1)
     words = np.array([[3, 1, 0, 0], [5, 2, 8, 1], [0, 0, 0, 0]], np.int32)
-    (got,) = writer.run(path, {file.graph.input[0].name: words}).values()
+    (got,) = writer.load(path)({file.graph.input[0].name: words}).values()
     np.testing.assert_allclose(got, model(words), rtol=0, atol=2e-6)
 
 
@@ -84,7 +84,7 @@ def test_tf2onnx_on_a_function(tmp_path):
     file, _ = tf2onnx.convert.from_function(function, spec, opset=17, output_path=str(path))
     assert [node.op_type for node in file.graph.node].count("GRU") == 1
     x = np.random.default_rng(0).standard_normal((2, 4, SIZE)).astype(np.float32)
-    (got,) = writer.run(path, {"x": x}).values()
+    (got,) = writer.load(path)({"x": x}).values()
     np.testing.assert_allclose(got, layer(x), rtol=0, atol=2e-6)
 
 

@@ -302,7 +302,7 @@ def test_the_command(tmp_path, rng, capsys):
     target = tmp_path / "m.onnx"
     assert main([str(tmp_path / "saved"), str(target), "--signature", "mine"]) == 0
     assert "CudnnRNN -> 2 LSTM" in capsys.readouterr().out
-    _check(writer.run(target, stack.feed()), stack.want())
+    _check(writer.load(target)(stack.feed()), stack.want())
     assert main([str(tmp_path / "saved"), str(tmp_path / "no.onnx"), "--signature", "other"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "signature" in line and "other" in line and not (tmp_path / "no.onnx").exists()

@@ -137,7 +137,7 @@ def test_a_shared_layer_in_int8(make, tmp_path, rng):
     assert (tmp_path / "m.onnx").stat().st_size < 2 * parameters + 6000
     # Equal sequences have equal results.
     x = rng.standard_normal((2, TIME, SIZE)).astype(np.float32)
-    (got,) = writer.run(tmp_path / "m.onnx", {"a": x, "b": x}).values()
+    (got,) = writer.load(tmp_path / "m.onnx")({"a": x, "b": x}).values()
     first, second = np.split(got, 2, axis=-1)
     np.testing.assert_array_equal(first, second)
 

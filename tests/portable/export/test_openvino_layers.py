@@ -84,7 +84,7 @@ def test_gathers_of_a_batch_of_one(axis, tmp_path, openvino):
     given = {"x": np.arange(15, dtype=np.float32).reshape(1, 5, 3)}
     given["index"] = np.array([[2, 0]], np.int32)
     want = tf.gather(given["x"], given["index"], axis=axis, batch_dims=1)
-    np.testing.assert_array_equal(openvino.run(path, given)["y"], want)
+    np.testing.assert_array_equal(openvino.load(path)(given)["y"], want)
 
 
 @pytest.mark.parametrize("axis, batch_dims, ones", [(1, -1, 1), (-2, -1, 1), (2, 2, 2), (2, -1, 2)])
@@ -102,7 +102,7 @@ def test_gathers_of_batch_axes_of_one(axis, batch_dims, ones, tmp_path, openvino
     openvino.write(str(tmp_path / "saved"), str(tmp_path / "m.xml"))
     x = np.arange(15, dtype=np.float32).reshape(shape)
     index = np.array([4, 1], np.int32).reshape(indices)
-    got = openvino.run(str(tmp_path / "m.xml"), {"x": x, "index": index})["y"]
+    got = openvino.load(str(tmp_path / "m.xml"))({"x": x, "index": index})["y"]
     np.testing.assert_array_equal(got, x.reshape(5, 3)[[4, 1]].reshape([1] * ones + [2, 3]))
 
 
@@ -119,7 +119,7 @@ def test_masks_in_float16(cell, tmp_path, openvino):
         keras.config.set_dtype_policy("float32")
     path, _ = export(model, tmp_path, None)
     x = networks.padding(np.random.default_rng(3)).astype(np.float16)
-    export_formats.assert_equal(openvino.run(path, {"x": x}), model, x, atol=4e-3)
+    export_formats.assert_equal(openvino.load(path)({"x": x}), model, x, atol=4e-3)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "mixed_bfloat16"])
@@ -171,7 +171,7 @@ def test_both_directions_without_lengths_are_one_node(sizes, tmp_path, openvino)
     assert [node.get_attributes()["direction"] for node in nodes] == ["bidirectional"] * 2
     x = np.random.default_rng(0).standard_normal((2, 5, 3)).astype(np.float32)
     (name,) = (spec.name for spec in model.inputs)
-    got = openvino.run(path, {name: x})["output_0"]
+    got = openvino.load(path)({name: x})["output_0"]
     np.testing.assert_allclose(got, model(x), rtol=0, atol=1e-6)
 
 

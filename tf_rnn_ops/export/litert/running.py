@@ -8,7 +8,7 @@ _Arrays = dict[str, np.ndarray]
 
 
 def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
-    """The function of a file; see formats."""
+    """The function of a file."""
     from ai_edge_litert import interpreter
 
     model = interpreter.Interpreter(model_path=str(filepath))
@@ -18,8 +18,3 @@ def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
         return {name: np.array(result) for name, result in runner(**inputs).items()}
 
     return call
-
-
-def run(filepath: str, inputs: _Arrays) -> _Arrays:
-    """Runs a file; see formats."""
-    return load(filepath)(inputs)

@@ -3,7 +3,6 @@
 import functools
 import pathlib
 import re
-import tempfile
 
 import tensorflow as tf
 
@@ -23,33 +22,18 @@ def write(
     loops: bool = True,
     quantize: str | None = None,
 ) -> list[ExportedLayer]:
-    """Writes a signature; see formats.
+    """Writes a file of LiteRT.
 
-    Args:
-        saved_model: See formats.
-        filepath: See formats.
-        signature: See formats.
-        loops: See formats.
-        quantize: 'int8' stores large weights in 8 bits, and rounds activations to 8 bits during a call.
-            None keeps float32.
-
-    Returns:
-        See formats.
-
-    Raises:
-        ValueError: See formats.
+    quantize='int8' stores large weights in 8 bits, and each call rounds activations to 8 bits.
     """
     if quantize not in (None, "int8"):
         raise ValueError(f"quantize must be None or 'int8', but it is {quantize!r}.")
-    with tempfile.TemporaryDirectory() as folder:
-        rewritten = pathlib.Path(folder) / "model"
-        functions = fused.Functions()
-        decide = functools.partial(_decide, functions)
-        nodes = rewriting.rewrite(saved_model, rewritten, signature, loops, decide)
-        content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(rewritten)), quantize)
+    decide = functools.partial(_decide, fused.Functions())
+    with rewriting.rewritten(saved_model, signature, loops, decide) as (folder, nodes):
+        content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(folder)), quantize)
         if flatbuffer.count_ops(content)["VAR_HANDLE"]:
             # WHY: of a tf.saved_model.save() the converter keeps variables, and the file has no values for them.
-            loaded, function = rewriting.load(rewritten, signature)
+            loaded, function = rewriting.load(folder, signature)
             frozen = tf.lite.TFLiteConverter.from_concrete_functions([function], loaded)
             content = _convert(frozen, quantize)
     _check(content, nodes)

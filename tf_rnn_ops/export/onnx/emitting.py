@@ -26,41 +26,41 @@ class Builder:
 
     def __init__(self, ctx, *replaced, name=None):
         self.ctx, self._name = ctx, replaced[0].name if name is None else name
-        self._readers = {}
+        self._unconnected = {}
         for node in replaced:
             for output in node.output:
                 if ctx.find_output_consumers(output) or output in ctx.outputs:
-                    self._readers[output] = ctx.get_dtype(output), ctx.get_shape(output)
+                    self._unconnected[output] = ctx.get_dtype(output), ctx.get_shape(output)
         for node in replaced:
             ctx.remove_node(node.name)
 
-    def is_read(self, output):
-        """Whether an output of a removed node is read and has not been provided."""
-        return output in self._readers
+    def is_used(self, output):
+        """Whether a node reads an output of a removed node that is not connected yet."""
+        return output in self._unconnected
 
-    def provide(self, output, tensor):
-        """Replaces an output by a tensor for all readers of the output."""
-        dtype, shape = self._readers.pop(output)
+    def connect(self, output, tensor):
+        """Gives a tensor to all readers of an output."""
+        dtype, shape = self._unconnected.pop(output)
         name = utils.make_name(self._name)
         self.ctx.make_node(
             "Identity", [tensor], outputs=[output], name=name, dtypes=[dtype], shapes=[shape]
         )
 
-    def finish(self, *outputs):
-        """Provides the outputs that are always 0.
+    def close(self, *outputs):
+        """Connects the outputs that are always 0.
 
         Args:
             *outputs: The names of the outputs of each removed node.
 
         Raises:
-            CannotWrite: An output is read that has not been provided.
+            CannotWrite: A node reads an output that is not connected.
         """
         for names in outputs:
-            if self.is_read(zero := "".join(names[2:3])):  # output_c without a cell state
-                self.provide(zero, self.cast(self.constant(0), self._readers[zero][0]))
-        if self._readers:
+            if self.is_used(zero := "".join(names[2:3])):  # output_c without a cell state
+                self.connect(zero, self.cast(self.constant(0), self._unconnected[zero][0]))
+        if self._unconnected:
             raise CannotWrite(
-                f"The node {self._name!r} cannot be written: its output {next(iter(self._readers))!r}, "
+                f"The node {self._name!r} cannot be written: its output {next(iter(self._unconnected))!r}, "
                 "which ONNX does not have, is read."
             )
 

@@ -6,10 +6,9 @@ from tf_rnn_ops.export import lacking
 from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.export.onnx.weights import OP_TYPES
 from tf_rnn_ops.export.saved_model import layer_name
-from tf_rnn_ops.portable.exporting import KEEP
+from tf_rnn_ops.portable.exporting import KEEP, constant
 
 _WEIGHTS = {"LayerRNN": (3, 4, 5, 7), "BlockLSTM": (4, 5, 6, 7, 8), "CudnnRNN": (3,)}
-_HANDED_ON = ("Identity", "StopGradient")
 
 
 class Fitting:
@@ -44,17 +43,9 @@ class Fitting:
         """The reason why the node of ONNX cannot have the weights, or ''."""
         kind = next(kind for kind in _WEIGHTS if kind in facts.op)
         for k in _WEIGHTS[kind]:
-            if not self.is_constant(facts.place, node.input[k]):
+            if constant(self._graphs[facts.place], node.input[k]) is None:
                 return "its weights are computed"
         return ""
-
-    def is_constant(self, place, ref):
-        """Whether an input of a node is a constant."""
-        nodes = self._graphs[place]
-        node = nodes.get(ref.split(":")[0])
-        while node is not None and node.op in _HANDED_ON:
-            node = nodes.get(node.input[0].split(":")[0])
-        return node is not None and node.op == "Const"
 
 
 def _became(facts):

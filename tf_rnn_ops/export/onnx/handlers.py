@@ -36,12 +36,12 @@ def emit_layer(ctx, layer, reverse=False):
     x = layer.x if layer.time_major else build.transpose(layer.x, [1, 0, 2])
     states = [build.reshape(s, [1, -1, units]) if s else "" for s in (layer.h, layer.c)]
     y, final = build.recurrent(onnx_node, x, layer.lengths, states)
-    if build.is_read(outputs[0]):
-        build.provide(outputs[0], build.sequence(y, 1, units, layer.time_major))
+    if build.is_used(outputs[0]):
+        build.connect(outputs[0], build.sequence(y, 1, units, layer.time_major))
     for output, state in zip(outputs[1:], final):
-        if build.is_read(output):
-            build.provide(output, build.reshape(state, [-1, units]))
-    build.finish(outputs)
+        if build.is_used(output):
+            build.connect(output, build.reshape(state, [-1, units]))
+    build.close(outputs)
 
 
 @tf_op([f"{OURS}Pack{what}" for what in ("LayerRNN", "CudnnRNNParams", "QuantizedLayerRNN")])
@@ -52,8 +52,8 @@ class Pack:
     def version_13(cls, ctx, node, **kwargs):
         (packed,) = node.output
         build = Builder(ctx, node)
-        if build.is_read(packed):
-            build.provide(packed, build.constant([], np.uint8))
+        if build.is_used(packed):
+            build.connect(packed, build.constant([], np.uint8))
 
 
 @tf_op(list(nodes.STACKS))
@@ -79,12 +79,12 @@ class CudnnRNN:
             y, own = build.recurrent(layer, x, stack.lengths, states)
             final.append(own)
             x = build.sequence(y, dirs, units, True)
-        if build.is_read(outputs[0]):
-            build.provide(outputs[0], turned(x))
+        if build.is_used(outputs[0]):
+            build.connect(outputs[0], turned(x))
         for output, states in zip(outputs[1:], zip(*final)):
-            if build.is_read(output):
-                build.provide(output, turned(build.concat(list(states), 0)))
-        build.finish(outputs)
+            if build.is_used(output):
+                build.connect(output, turned(build.concat(list(states), 0)))
+        build.close(outputs)
 
 
 @tf_op(list(nodes.BLOCKS))
@@ -103,5 +103,5 @@ class BlockLSTM:
             lengths = build.cast(build.node("Expand", [lengths, rows])[0], TensorProto.INT32)
         states = [build.reshape(s, [1, -1, units]) if s else "" for s in (layer.h, layer.c)]
         y, _ = build.recurrent(layer.onnx_node, layer.x, lengths, states)
-        build.provide(outputs[6], build.sequence(y, 1, units, True))
-        build.finish(outputs[6:])
+        build.connect(outputs[6], build.sequence(y, 1, units, True))
+        build.close(outputs[6:])

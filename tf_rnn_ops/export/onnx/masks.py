@@ -111,8 +111,8 @@ def _replace(ctx, node, index):
     """Replaces a GatherV2 by a GatherND."""
     (output,) = node.output
     x, build = node.input[0], Builder(ctx, node)
-    if build.is_read(output):
-        build.provide(output, build.node("GatherND", [x, index], batch_dims=1)[0])
+    if build.is_used(output):
+        build.connect(output, build.node("GatherND", [x, index], batch_dims=1)[0])
 
 
 def _gather_once(ctx, node):
@@ -137,7 +137,7 @@ def _gather_once(ctx, node):
         dtypes=[dtype],
         shapes=[shape],
     )
-    build.provide(output, build.node("GatherND", [joined.output[0], index], batch_dims=1)[0])
+    build.connect(output, build.node("GatherND", [joined.output[0], index], batch_dims=1)[0])
 
 
 def _bypass_last_valid(ctx, node):
@@ -161,8 +161,8 @@ def _replace_lengths(ctx, mask, steps):
             if _is_cast(ctx, node.input[0], mask) and not nodes.attribute(node, "keep_dims", False):
                 (output,) = node.output
                 build = Builder(ctx, node)
-                if build.is_read(output):
-                    build.provide(output, steps.lengths)
+                if build.is_used(output):
+                    build.connect(output, steps.lengths)
 
 
 # ---- patterns of keras/path/masks.py ----

@@ -1,18 +1,10 @@
-"""Runs files of ONNX in ONNX Runtime; see formats."""
+"""Runs files of ONNX in ONNX Runtime."""
 
 import numpy as np
 
 
 def load(filepath, threads=0):
-    """The function of a file; see formats.
-
-    Args:
-        filepath: The file.
-        threads: Number of threads of a call; 0 for ONNX Runtime's default.
-
-    Returns:
-        A function from arrays by name to arrays by name.
-    """
+    """The function of a file. `threads`: the number of threads of a call; 0 for ONNX Runtime's default."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -30,8 +22,3 @@ def load(filepath, threads=0):
         return dict(zip(names, session.run(None, feed), strict=True))
 
     return call
-
-
-def run(filepath, inputs) -> dict[str, np.ndarray]:
-    """Runs a file; see formats."""
-    return load(filepath)(inputs)

@@ -265,16 +265,16 @@ def _emit_pair(ctx, forward, backward):
     joined = weights.joined(forward.onnx_node, weights.backwards(backward.onnx_node))
     y, final = build.recurrent(joined, x, forward.lengths, states)
     if outer is not None:
-        outer.provide(concat.output[0], build.sequence(y, 2, units, forward.time_major))
+        outer.connect(concat.output[0], build.sequence(y, 2, units, forward.time_major))
     for d, names in enumerate(outputs):
-        if build.is_read(names[0]):
+        if build.is_used(names[0]):
             one = build.pick(y, d, 1)
             one = one if forward.time_major else build.transpose(one, [1, 0, 2])
-            build.provide(names[0], one)
+            build.connect(names[0], one)
         for name, state in zip(names[1:], final):
-            if build.is_read(name):
-                build.provide(name, build.pick(state, d, 0))
-    build.finish(*outputs)
+            if build.is_used(name):
+                build.connect(name, build.pick(state, d, 0))
+    build.close(*outputs)
 
 
 def _concat_of(ctx, first, second):

@@ -1,4 +1,4 @@
-"""Writes a signature of a SavedModel as a file of ONNX; see formats."""
+"""Writes a signature of a SavedModel as a file of ONNX."""
 
 import contextlib
 import dataclasses
@@ -20,7 +20,7 @@ _QUANTIZE = (None, "int8")
 def write(
     saved_model, filepath, *, signature="serving_default", loops=True, quantize=None, opset=OPSET
 ):
-    """Writes a file of ONNX; see formats."""
+    """Writes a file of ONNX. `opset`: one of formats.OPSETS."""
     if quantize not in _QUANTIZE:
         raise ValueError(f"quantize must be None or 'int8', but it is {quantize!r}.")
     register()
@@ -31,11 +31,7 @@ def write(
     rewriting.functions_of(str(saved_model), signature)
     with _prepared(str(saved_model)) as folder:
         model, nodes = _converted(folder, signature, opset)
-    looping = [node for node in nodes if node.reason]
-    if looping and not loops:
-        raise ValueError(
-            f"The layer {looping[0].name!r} becomes a loop, because {looping[0].reason}."
-        )
+    rewriting.check_loops(nodes, loops)
     naming.shorten(model.graph)
     _check(onnx, model)
     if quantize is None:

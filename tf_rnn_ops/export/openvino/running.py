@@ -9,7 +9,7 @@ _Arrays = dict[str, np.ndarray]
 
 
 def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
-    """The function of a file; see formats."""
+    """The function of a file."""
     core = openvino.Core()
     # WHY: without the hint the device computes in bfloat16 on CPUs that have it.
     model = core.compile_model(str(filepath), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
@@ -21,8 +21,3 @@ def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
         }
 
     return call
-
-
-def run(filepath: str, inputs: _Arrays) -> _Arrays:
-    """Runs a file; see formats."""
-    return load(filepath)(inputs)

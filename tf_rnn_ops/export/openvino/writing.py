@@ -2,7 +2,6 @@
 
 import pathlib
 import re
-import tempfile
 
 import openvino
 from openvino import opset14 as ops
@@ -23,21 +22,7 @@ def write(
     loops: bool = True,
     quantize: str | None = None,
 ) -> list[ExportedLayer]:
-    """Writes a signature; see formats.
-
-    Args:
-        saved_model: See formats.
-        filepath: See formats. It ends in .xml. The weights are next to it, in a file that ends in .bin.
-        signature: See formats.
-        loops: See formats.
-        quantize: None.
-
-    Returns:
-        See formats.
-
-    Raises:
-        ValueError: See formats. Also if `filepath` does not end in .xml.
-    """
+    """Writes the file `filepath`, whose name must end in .xml, and the weights in a file next to it."""
     if quantize is not None:
         raise ValueError(
             f"quantize must be None for the format 'openvino', but it is {quantize!r}."
@@ -45,11 +30,9 @@ def write(
     name = pathlib.Path(filepath).name
     if not name.endswith(".xml"):
         raise ValueError(f"The name of an OpenVINO model must end in .xml, but it is {name!r}.")
-    with tempfile.TemporaryDirectory() as folder:
-        rewritten = pathlib.Path(folder) / "model"
-        nodes = rewriting.rewrite(saved_model, rewritten, signature, loops, _decide)
+    with rewriting.rewritten(saved_model, signature, loops, _decide) as (folder, nodes):
         # WHY not the loaded model: it has all signatures, of which OpenVINO would choose one.
-        _loaded, function = rewriting.load(rewritten, signature)
+        _loaded, function = rewriting.load(folder, signature)
         try:
             model = openvino.convert_model(function, extension=extensions())
             model = _with_named_results(model, function)

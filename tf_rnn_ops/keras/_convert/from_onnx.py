@@ -26,7 +26,8 @@ def _options():
     """The arguments that all layers have, except those that the nodes determine."""
     first, *others = (inspect.signature(cls).parameters for cls in _KINDS.values())
     for name, parameter in first.items():
-        if name not in ("units", "go_backwards") and all(name in other for other in others):
+        fixed = name in ("units", "go_backwards") or parameter.kind is parameter.VAR_KEYWORD
+        if not fixed and all(name in other for other in others):
             yield parameter.replace(kind=parameter.KEYWORD_ONLY)
 
 

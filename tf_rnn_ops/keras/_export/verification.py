@@ -39,7 +39,7 @@ def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance):
         called: The Stream of the file, or its signature.
         outputs: The Outputs of the file.
         given: The argument verify_inputs of export(), or its arrays.
-        load: A function that loads the file; see formats.
+        load: A function that loads the file; see formats.Writer.
         in_int8: Whether the file has int8 weights that the model does not have.
         in_float32: Whether the runtime computes float64 in float32.
         tolerance: The argument of export().

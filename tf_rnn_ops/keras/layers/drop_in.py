@@ -1,12 +1,14 @@
 """LSTM, GRU, SimpleRNN and RNN: keras.layers.* with the loop over time in one op."""
 
+import functools
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import keras
 
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
-from tf_rnn_ops.keras.layers import cell_options, options, quantization
+from tf_rnn_ops.keras.layers import cell_options, quantization
 from tf_rnn_ops.keras.path import eligibility, fused
 
 _PACKAGE = "tf_rnn_ops"
@@ -88,20 +90,41 @@ class _WithOwnCell(OneOp):
         return config if use_cudnn == "auto" else {**config, "use_cudnn": use_cudnn}
 
 
+def _as_in_keras(cls):
+    """A decorator that shows the signature of Keras's constructor, whose arguments a layer passes on.
+
+    WHY not spelled out: the next version of Keras may have more arguments.
+    """
+    init, original = cls.__init__, super(OneOp, cls).__init__
+
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+
+    # Keras reads the signatures of constructors without following __wrapped__.
+    __init__.__signature__ = inspect.signature(original)
+    cls.__init__ = __init__
+    return cls
+
+
 @keras.saving.register_keras_serializable(package=_PACKAGE)
-@options.spelled_out
+@_as_in_keras
 class LSTM(_WithOwnCell, keras.layers.LSTM):
     """keras.layers.LSTM with the loop over time in one op, forward and backward.
 
     Arguments, weights, config and results are the same as of keras.layers.LSTM; weight files fit both.
     Every mask is accepted: padding left or right, holes, sequences without a valid step.
 
-    Keras's implementation runs, with the same result, for activations other than tanh, sigmoid,
-    hard_sigmoid, hard_sigmoid_keras2, relu and linear, for unroll=True and for use_cudnn=False. If TensorFlow sees a GPU, it
-    also runs under XLA, with activations other than Keras's defaults, and in training with
-    recurrent_dropout or with implementation=1 and dropout, which cuDNN does not have; the environment
-    variable TF_RNN_OPS_GPU_LAYERS=1 changes that. `explain` tells whether the op or Keras's
-    implementation runs.
+    Keras's implementation runs, with the same result, in these cases:
+
+        activation, recurrent_activation other than tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear
+        unroll=True, use_cudnn=False
+        if TensorFlow sees a GPU, since cuDNN does not have them:
+            XLA, activations other than Keras's defaults
+            training with recurrent_dropout, or with dropout and implementation=1
+
+    With the environment variable TF_RNN_OPS_GPU_LAYERS=1 the op runs in the cases of a GPU too. `explain`
+    tells whether the op or Keras's implementation runs.
 
     Example:
         >>> import tensorflow as tf
@@ -113,7 +136,7 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
-@options.spelled_out
+@_as_in_keras
 class GRU(_WithOwnCell, keras.layers.GRU):
     """keras.layers.GRU with the loop over time in one op, forward and backward.
 
@@ -129,7 +152,7 @@ class GRU(_WithOwnCell, keras.layers.GRU):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
-@options.spelled_out
+@_as_in_keras
 class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
     """keras.layers.SimpleRNN with the loop over time in one op, forward and backward.
 
@@ -145,7 +168,7 @@ class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
-@options.spelled_out
+@_as_in_keras
 class RNN(OneOp, keras.layers.RNN):
     """keras.layers.RNN with the loop over time in one op for each cell, forward and backward.
 

@@ -1,12 +1,10 @@
 """One step of a layer-normalised LSTM, in plain Keras."""
 
-from typing import Any
-
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops.keras.layers.numbers import not_negative, rounded
-from tf_rnn_ops.keras.layers.options import Option, initializer
+from tf_rnn_ops.keras.layers.options import INITIALIZER, Option, given
 from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
 from tf_rnn_ops.keras.path.params import as_tensor
 
@@ -20,14 +18,16 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         i, f, c, o = N_kernel(x kernel) + N_recurrent(h recurrent_kernel) + bias
         c' = N_state(s(f) * c + s(i) * tanh(c))     s is recurrent_activation
         h' = s(o) * tanh(c')
+        N(v) = gamma * (v - mean) / sqrt(variance + norm_epsilon) + beta
 
-    N is gamma * (v - mean) / sqrt(variance + norm_epsilon) + beta, with the mean and the variance of the
-    values of each sequence. The first two norms use the values of all four gates together. The state is
-    the normalised c'. Weights: kernel, recurrent_kernel and bias as in keras.layers.LSTMCell, then gamma
-    and beta of kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of
-    TensorFlow Addons. So set_weights accepts the result of get_weights of TensorFlow Addons' cell. With
-    recurrent_dropout each gate has its own mask, as in keras.layers.LSTMCell. TensorFlow Addons multiplies
-    h by one mask for all gates.
+    The mean and the variance are those of the values of each sequence. The first two norms use the values
+    of all four gates together. The state is the normalised c'.
+
+    Weights: kernel, recurrent_kernel and bias as in keras.layers.LSTMCell, then gamma and beta of
+    kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of TensorFlow Addons. So
+    set_weights accepts the result of get_weights of TensorFlow Addons' cell. With recurrent_dropout each
+    gate has its own mask, as in keras.layers.LSTMCell. TensorFlow Addons multiplies h by one mask for all
+    gates.
 
     Args:
         units: Size of the state, H.
@@ -49,14 +49,24 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
     """
 
     options = {
-        "norm_gamma_initializer": initializer("ones"),
-        "norm_beta_initializer": initializer("zeros"),
-        "norm_epsilon": Option(1e-3, not_negative),
+        "norm_gamma_initializer": INITIALIZER,
+        "norm_beta_initializer": INITIALIZER,
+        "norm_epsilon": Option(not_negative),
     }
     op_name = "LayerRNN"
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, units: int, norm_gamma_initializer="ones", norm_beta_initializer="zeros",
+        norm_epsilon=1e-3, *,
+        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
+        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
+        trainable=True,
+    ) -> None:  # fmt: skip
+        super().__init__(**given(locals()))
         self.kernel_norm = self._norm("kernel_norm")
         self.recurrent_norm = self._norm("recurrent_norm")
         self.state_norm = self._norm("state_norm")

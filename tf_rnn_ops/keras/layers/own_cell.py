@@ -1,18 +1,11 @@
 """The base of the cells of this package."""
 
-from tf_rnn_ops.keras.layers import cell_options, options
+from tf_rnn_ops.keras.layers import cell_options
+from tf_rnn_ops.keras.layers.options import WithOptions
 
 
-class OwnCell(options.WithOptions):
+class OwnCell(WithOptions):
     """A cell of Keras with `options`; see keras/path/cells.py for the attributes on its op."""
-
-    def __init_subclass__(cls, **kwargs):
-        """Spells out the arguments of the constructor."""
-        super().__init_subclass__(**kwargs)
-        if "options" in vars(cls):
-            own = [options.UNITS, *options.parameters_of(cls.options)]
-            doc = f"Creates the cell.\n\n{options.arguments_of(cls)}"
-            options.spell_out(cls, own, [options.stock_class(cls)], doc)
 
     def get_config(self):
         """Returns the arguments of the constructor."""

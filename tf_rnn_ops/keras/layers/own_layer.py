@@ -5,16 +5,17 @@ from typing import Any
 
 import keras
 
-from tf_rnn_ops.keras.layers import options
 from tf_rnn_ops.keras.layers.drop_in import OneOp
 
 _BOTH = ("dtype", "trainable")
+_OF_LAYER = (*_BOTH, "name", "activity_regularizer")
 
 
 class OwnLayer(OneOp, keras.layers.RNN):
     """A layer that creates its cell, with the arguments of both.
 
-    A subclass names the class of its cell. The subclass gets a property for each argument of the cell.
+    A subclass names the class of its cell. The subclass gets a property for each argument of the cell,
+    and its constructor spells out the arguments of both.
     """
 
     def __init_subclass__(cls, cell_class=None, cell_name=None, **kwargs):
@@ -29,19 +30,14 @@ class OwnLayer(OneOp, keras.layers.RNN):
         if cell_class is None:
             return
         cls._cell_class, cls._cell_name = cell_class, cell_name
-        of_cell = inspect.signature(cell_class).parameters.keys() - options.OF_ALL.keys()
-        for name in of_cell:
+        cls._of_cell = inspect.signature(cell_class).parameters.keys() - _OF_LAYER
+        for name in cls._of_cell:
             setattr(cls, name, _forwarded(name))
-        # Keras's cells accept implementation, which is not in their signature.
-        cls._of_cell = {"implementation", *of_cell}
-        own = [options.UNITS, *options.parameters_of(cell_class.options)]
-        doc = f"Creates the layer.\n\n{options.arguments_of(cell_class)}"
-        options.spell_out(cls, own, [cell_class, keras.layers.RNN], doc)
 
-    def __init__(self, units: int, **kwargs: Any) -> None:
-        cell = {name: kwargs[name] for name in _BOTH if name in kwargs}
-        cell.update({name: kwargs.pop(name) for name in self._of_cell if name in kwargs})
-        super().__init__(self._cell_class(units, name=self._cell_name, **cell), **kwargs)
+    def __init__(self, **kwargs: Any) -> None:
+        cell = {name: kwargs.pop(name) for name in self._of_cell}
+        cell |= {name: kwargs[name] for name in _BOTH}
+        super().__init__(self._cell_class(name=self._cell_name, **cell), **kwargs)
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
     def get_config(self):

@@ -2,6 +2,7 @@
 
 import keras
 
+from tf_rnn_ops.keras.layers.options import given
 from tf_rnn_ops.keras.layers.own_layer import OwnLayer
 from tf_rnn_ops.keras.layers.projected_cell import PeepholeLSTMCell, ProjectedLSTMCell
 
@@ -10,11 +11,13 @@ from tf_rnn_ops.keras.layers.projected_cell import PeepholeLSTMCell, ProjectedLS
 class ProjectedLSTM(OwnLayer, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
     """An LSTM with a projection of its output, peepholes and clipping, each of them optional.
 
-    It runs tf.compat.v1.nn.rnn_cell.LSTMCell over time, in one op. ProjectedLSTMCell has the formulas and
-    the weights. Every mask is accepted and means the same as in keras.layers.LSTM. Keras's implementation
-    over the cell runs if tf_rnn_ops.keras.LSTM would use it. It also runs with a projection if TensorFlow
-    sees a GPU or with clip_gradient=False, and with cell_clip and clip_gradient=True if TensorFlow sees a
-    GPU.
+    The layer runs tf.compat.v1.nn.rnn_cell.LSTMCell over time, in one op. ProjectedLSTMCell has the
+    formulas, the weights and the arguments. Every mask is accepted and means the same as in
+    keras.layers.LSTM. Keras's implementation over the cell runs if tf_rnn_ops.keras.LSTM would use it, and
+    in these cases:
+
+        num_proj with clip_gradient=False
+        num_proj, or cell_clip with clip_gradient=True, if TensorFlow sees a GPU
 
     Example:
         >>> import tensorflow as tf
@@ -24,12 +27,28 @@ class ProjectedLSTM(OwnLayer, cell_class=ProjectedLSTMCell, cell_name="projected
         (2, 4)
     """
 
+    def __init__(
+        self, units: int, num_proj=0, use_peepholes=False, cell_clip=0.0, proj_clip=0.0,
+        clip_gradient=True, projection_initializer="glorot_uniform", projection_regularizer=None,
+        projection_constraint=None, peephole_initializer="glorot_uniform",
+        peephole_regularizer=None, peephole_constraint=None, *,
+        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
+        seed=None, implementation=2, return_sequences=False, return_state=False, go_backwards=False,
+        stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
+        name=None, dtype=None, trainable=True, input_shape=None,
+    ) -> None:  # fmt: skip
+        super().__init__(**given(locals()))
+
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 class PeepholeLSTM(ProjectedLSTM, cell_class=PeepholeLSTMCell, cell_name="peephole_lstm_cell"):
     """A ProjectedLSTM with peepholes and clip_gradient=False, and without a projection.
 
-    PeepholeLSTMCell has the formulas and the weights. The layer always runs on BlockLSTMV2, which has a
+    PeepholeLSTMCell has the formulas, the weights and the arguments. The layer always runs on BlockLSTMV2, which has a
     kernel for GPUs.
 
     Example:
@@ -39,3 +58,17 @@ class PeepholeLSTM(ProjectedLSTM, cell_class=PeepholeLSTMCell, cell_name="peepho
         >>> tuple(layer(tf.ones([2, 5, 3])).shape)
         (2, 4)
     """
+
+    def __init__(
+        self, units: int, cell_clip=0.0, peephole_initializer="glorot_uniform",
+        peephole_regularizer=None, peephole_constraint=None, *,
+        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
+        seed=None, implementation=2, return_sequences=False, return_state=False, go_backwards=False,
+        stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
+        name=None, dtype=None, trainable=True, input_shape=None,
+    ) -> None:  # fmt: skip
+        OwnLayer.__init__(self, **given(locals()))

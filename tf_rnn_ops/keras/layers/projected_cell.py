@@ -1,13 +1,18 @@
 """One step of an LSTM with a projection, peepholes and clipping, in ordinary Keras operations."""
 
-from typing import Any
-
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.keras.layers import numbers
-from tf_rnn_ops.keras.layers.options import Option, constraints, flag, initializer, regularizers
+from tf_rnn_ops.keras.layers.options import (
+    FLAG,
+    INITIALIZER,
+    Option,
+    constraints,
+    given,
+    regularizers,
+)
 from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.path.params import as_tensor, weight_of
@@ -22,7 +27,7 @@ def _size(name, value):
 
 def _weight(name):
     return {
-        f"{name}_initializer": initializer("glorot_uniform"),
+        f"{name}_initializer": INITIALIZER,
         **regularizers(name),
         **constraints(name),
     }
@@ -75,18 +80,30 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
     """
 
     options = {
-        "num_proj": Option(0, _size),
-        "use_peepholes": flag(False),
-        "cell_clip": Option(0.0, numbers.limit),
-        "proj_clip": Option(0.0, numbers.limit),
-        "clip_gradient": flag(True),
+        "num_proj": Option(_size),
+        "use_peepholes": FLAG,
+        "cell_clip": Option(numbers.limit),
+        "proj_clip": Option(numbers.limit),
+        "clip_gradient": FLAG,
         **_weight("projection"),
         **_weight("peephole"),
     }
     projection = peepholes = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, units: int, num_proj=0, use_peepholes=False, cell_clip=0.0, proj_clip=0.0,
+        clip_gradient=True, projection_initializer="glorot_uniform", projection_regularizer=None,
+        projection_constraint=None, peephole_initializer="glorot_uniform",
+        peephole_regularizer=None, peephole_constraint=None, *,
+        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
+        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
+        trainable=True,
+    ) -> None:  # fmt: skip
+        super().__init__(**given(locals()))
         if self.proj_clip and not self.num_proj:
             raise ValueError(f"proj_clip must be 0 without num_proj, but it is {self.proj_clip}.")
         self.output_size = self.num_proj or self.units
@@ -241,9 +258,22 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
         (2, 4)
     """
 
-    options = {"cell_clip": Option(0.0, numbers.limit), **_weight("peephole")}
+    options = {"cell_clip": Option(numbers.limit), **_weight("peephole")}
     num_proj, proj_clip, use_peepholes, clip_gradient = 0, 0.0, True, False
     op_name = "BlockLSTMV2"
+
+    def __init__(
+        self, units: int, cell_clip=0.0, peephole_initializer="glorot_uniform",
+        peephole_regularizer=None, peephole_constraint=None, *,
+        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
+        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
+        trainable=True,
+    ) -> None:  # fmt: skip
+        OwnCell.__init__(self, **given(locals()))
 
     def _build_peepholes(self):
         for k, gate in enumerate("ifo"):

@@ -46,8 +46,9 @@ class CudnnLSTM(CudnnStack):
             be known and the same in each call. reset_state() sets the states to 0.
         seed: Seed of dropout: an integer, a keras.random.SeedGenerator, or None for an integer from
             Python's `random`, which keras.utils.set_random_seed seeds.
-        **kwargs: name, dtype and so on, as for every Keras layer. activity_regularizer needs
-            time_major=False, because Keras expects the batch in the first dimension.
+        activity_regularizer: As for every Keras layer. It needs time_major=False, because Keras expects the
+            batch in the first dimension.
+        name, dtype, trainable, input_shape: As for every Keras layer.
 
     There is no recurrent_dropout. keras.layers.Bidirectional accepts the layer. It runs two stacks and
     joins their outputs at the end, whereas direction='bidirectional' joins the directions after each

@@ -1,13 +1,12 @@
 """The computation of the stacks."""
 
-from typing import Any
-
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops.keras._internals.layers import untrack
 from tf_rnn_ops.keras.layers import policies, stack_weights
+from tf_rnn_ops.keras.layers.options import given
 from tf_rnn_ops.keras.layers.stack_options import StackOptions
 from tf_rnn_ops.keras.path import eligibility, masks
 from tf_rnn_ops.keras.path.fused import can_keep_packed
@@ -20,8 +19,17 @@ _BAD_MASK = "The mask must be True first and then False in each sequence. Valid 
 class CudnnStack(StackOptions):
     """The base of the four stacks."""
 
-    def __init__(self, units: int, **kwargs: Any) -> None:
-        super().__init__(units, **kwargs)
+    def __init__(
+        self, units: int, *, num_layers=1, direction="unidirectional", dropout=0.0,
+        input_mode="linear_input", num_proj=0, return_sequences=False, return_state=False,
+        time_major=False, kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", unit_forget_bias=True, use_bias=True, kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, go_backwards=False, stateful=False,
+        seed=None, activity_regularizer=None, name=None, dtype=None, trainable=True,
+        input_shape=None,
+    ) -> None:  # fmt: skip
+        super().__init__(**given(locals()))
         policies.check_mode(self, _NO_INT8)
 
     def build(self, input_shape):

@@ -9,16 +9,12 @@ from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.layers import numbers
 from tf_rnn_ops.keras.layers.drop_in import with_package
 from tf_rnn_ops.keras.layers.options import (
-    UNITS,
+    FLAG,
+    INITIALIZER,
     Option,
     WithOptions,
     constraints,
-    flag,
-    initializer,
-    parameters_of,
     regularizers,
-    spell_out,
-    with_parameters,
 )
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params import Layout
@@ -41,32 +37,25 @@ class StackOptions(WithOptions, keras.layers.Layer):
     recurrent_dropout = 0.0
 
     options = {
-        "num_layers": Option(1),
-        "direction": Option("unidirectional"),
-        "dropout": Option(0.0, numbers.fraction),
-        "input_mode": Option("linear_input"),
-        "num_proj": Option(0, lambda name, value: 0 if value is None else value),
-        "return_sequences": flag(False),
-        "return_state": flag(False),
-        "time_major": flag(False),
-        "kernel_initializer": initializer("glorot_uniform"),
-        "recurrent_initializer": initializer("orthogonal"),
-        "bias_initializer": initializer("zeros"),
-        "unit_forget_bias": flag(True),
-        "use_bias": flag(True),
+        "num_layers": Option(),
+        "direction": Option(),
+        "dropout": Option(numbers.fraction),
+        "input_mode": Option(),
+        "num_proj": Option(lambda name, value: 0 if value is None else value),
+        "return_sequences": FLAG,
+        "return_state": FLAG,
+        "time_major": FLAG,
+        "kernel_initializer": INITIALIZER,
+        "recurrent_initializer": INITIALIZER,
+        "bias_initializer": INITIALIZER,
+        "unit_forget_bias": FLAG,
+        "use_bias": FLAG,
         **regularizers("kernel", "recurrent", "bias"),
         **constraints("kernel", "recurrent", "bias"),
-        "go_backwards": flag(False),
-        "stateful": flag(False),
-        "seed": Option(None, lambda name, value: _seeds.checked(value), _seeds.to_config),
+        "go_backwards": FLAG,
+        "stateful": FLAG,
+        "seed": Option(lambda name, value: _seeds.checked(value), _seeds.to_config),
     }
-
-    def __init_subclass__(cls, **kwargs):
-        """Spells out the arguments of the constructor, which CudnnLSTM explains."""
-        super().__init_subclass__(**kwargs)
-        if "rnn_mode" in vars(cls):
-            own = [UNITS, *parameters_of(cls.options, keyword_only=True)]
-            spell_out(cls, own, [], "Creates the layer; see CudnnLSTM.")
 
     def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -164,9 +153,6 @@ class StackOptions(WithOptions, keras.layers.Layer):
             self.seed_generator.state.assign(seed_state)
 
     @classmethod
-    @with_parameters(
-        [p for p in parameters_of(options, keyword_only=True) if p.name not in _OF_NETWORK]
-    )
     def from_converted(cls, converted, *, batch_size=None, **options):
         """Creates a layer with the weights of another framework.
 
@@ -174,7 +160,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
             converted: The result of tf_rnn_ops.params.from_keras, from_torch and so on: a layout and a
                 buffer.
             batch_size: The batch size, which a layer with stateful=True needs.
-            **options: More arguments of the layer, such as return_sequences.
+            **options: Other arguments of the layer, such as return_sequences.
 
         Returns:
             The layer, which is built.

@@ -4,7 +4,7 @@ import keras
 
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.layers import numbers
-from tf_rnn_ops.keras.layers.options import Option
+from tf_rnn_ops.keras.layers.options import Option, given
 from tf_rnn_ops.keras.layers.own_cell import OwnCell
 
 
@@ -15,7 +15,7 @@ def _rate(name, value):
     return rate
 
 
-_RATE = Option(0.0, _rate)
+_RATE = Option(_rate)
 
 
 class _ZoneoutCell(OwnCell):
@@ -51,10 +51,12 @@ class _ZoneoutCell(OwnCell):
 class ZoneoutLSTMCell(_ZoneoutCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with zoneout (Krueger et al., 2017).
 
-    In training each unit of h keeps its old value with probability zoneout_h, and each unit of c with
-    probability zoneout_c. The units are drawn again at every step. In inference the states are the
-    weighted means, such as zoneout_h * h + (1 - zoneout_h) * h'. The new h' is computed from the new c',
-    before zoneout of c, as in the paper.
+    c' and h' are the new states of keras.layers.LSTMCell, h' from c' before zoneout, as in the paper:
+
+        in training, each unit keeps its old value with probability zoneout_h or zoneout_c, drawn at every step
+        in inference:
+            h = zoneout_h * h + (1 - zoneout_h) * h'
+            c = zoneout_c * c + (1 - zoneout_c) * c'
 
     Args:
         units: Size of the state, H.
@@ -77,6 +79,18 @@ class ZoneoutLSTMCell(_ZoneoutCell, keras.layers.LSTMCell):
     options = {"zoneout_h": _RATE, "zoneout_c": _RATE}
     op_name = "LayerRNN"
     _rnn_mode = "lstm"
+
+    def __init__(
+        self, units: int, zoneout_h=0.0, zoneout_c=0.0, *,
+        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
+        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
+        trainable=True,
+    ) -> None:  # fmt: skip
+        super().__init__(**given(locals()))
 
     def call(self, inputs, states, training=False):
         """Runs one step.
@@ -119,6 +133,18 @@ class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
     options = {"zoneout_h": _RATE}
     op_name = "LayerRNN"
     _rnn_mode = "gru"
+
+    def __init__(
+        self, units: int, zoneout_h=0.0, *,
+        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
+        reset_after=True, seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
+        trainable=True,
+    ) -> None:  # fmt: skip
+        super().__init__(**given(locals()))
 
     def call(self, inputs, states, training=False):
         """Runs one step.

@@ -3,7 +3,6 @@
 from tf_rnn_ops.native.tf_internals.lookup import need, want
 
 _FUNCTIONS = "tensorflow.python.framework.function_def_to_graph:function_def_to_graph_def"
-_SAVED_MODEL = "tensorflow.python.saved_model.loader_impl:parse_saved_model"
 _OPS = "tensorflow.python.framework.ops:"
 _META_GRAPHS = "a table or an iterator beside a tf_rnn_ops.contrib layer cannot go into a MetaGraph"
 
@@ -18,18 +17,6 @@ def graph_of_function(function_def):
         A GraphDef, and {name of a tensor in the function: its name in the graph}.
     """
     return need(_FUNCTIONS, "tf_rnn_ops.portable cannot find shapes in functions")(function_def)
-
-
-def tags_of_graphs(folder):
-    """The tags of each graph of a SavedModel, which may have several graphs in TensorFlow 1.
-
-    Needs parse_saved_model() of saved_model.loader_impl. Without it check_saved_model raises RuntimeError.
-
-    Returns:
-        A list of tuples of strings.
-    """
-    parse = need(_SAVED_MODEL, "tf_rnn_ops.portable cannot compare SavedModels")
-    return [tuple(graph.meta_info_def.tags) for graph in parse(folder).meta_graphs]
 
 
 def without_scope(name, scope):
