@@ -99,8 +99,11 @@ _OF_LAYERS = (
     Patch(
         "keras/layers/quantization.py",
         "a cell of a layer of this package",
-        ("kernel", "recurrent_kernel", "projection"),
-        "quantize() replaces float weights by int8 weights",
+        (
+            *("kernel", "recurrent_kernel", "projection"),
+            *("kernel_scale", "recurrent_kernel_scale", "projection_scale"),
+        ),
+        "quantize() replaces float weights by int8 weights with scales, and dequantize() the other way",
     ),
     Patch(
         "keras/layers/policies.py",
