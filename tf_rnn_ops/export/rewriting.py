@@ -18,7 +18,7 @@ def rewrite(
     target: pathlib.Path,
     signature: str,
     loops: bool,
-    decide: Callable[[exporting.Facts], tuple[Any, str, str]],
+    decide: Callable[[exporting.NodeInfo], tuple[Any, str, str]],
 ) -> list[ExportedLayer]:
     """Writes a SavedModel with one signature, 'serving_default', and a decision on each recurrent node.
 
@@ -27,7 +27,7 @@ def rewrite(
         target: Folder to write.
         signature: The signature to keep.
         loops: Whether nodes may become loops of ordinary ops.
-        decide: A function of the exporting.Facts of a node. It returns a decision (an exporting.Choice),
+        decide: A function of the exporting.NodeInfo of a node. It returns an exporting.Decision,
             ExportedLayer.target_op and ExportedLayer.reason.
 
     Returns:
@@ -40,13 +40,13 @@ def rewrite(
     places = {"", *functions_of(saved_model, signature)}
     nodes = []
 
-    def choose(facts):
-        choice, target_op, reason = decide(facts)
-        if facts.place in places:
-            nodes.append(ExportedLayer(layer_of(facts.name), facts.op, target_op, reason))
-        return choice
+    def decision(info):
+        found, target_op, reason = decide(info)
+        if info.place in places:
+            nodes.append(ExportedLayer(layer_of(info.name), info.op, target_op, reason))
+        return found
 
-    report = exporting.rewrite_saved_model(saved_model, target, choose)
+    report = exporting.rewrite_saved_model(saved_model, target, decision)
     for kept in report.kept:
         if kept.place in places:
             raise ValueError(
