@@ -4,6 +4,8 @@ import importlib.abc
 import sys
 import warnings
 
+from tf_rnn_ops import _patches
+
 _MODULE = "tf2onnx.tfonnx"  # the module of the conversion; it imports tf2onnx's handlers
 
 
@@ -23,7 +25,7 @@ class _Finder(importlib.abc.MetaPathFinder):
                 run(module)
                 _register()
 
-            spec.loader.exec_module = run_and_register
+            _patches.put(spec.loader, "exec_module", run_and_register)
         return spec
 
 

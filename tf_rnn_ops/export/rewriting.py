@@ -20,7 +20,7 @@ def rewritten(
     saved_model: str,
     signature: str,
     loops: bool,
-    decide: Callable[[exporting.Facts], tuple[Any, str, str]],
+    decide: Callable[[exporting.NodeInfo], tuple[Any, str, str]],
 ) -> Iterator[tuple[pathlib.Path, list[ExportedLayer]]]:
     """A SavedModel with one signature, 'serving_default', and a decision on each recurrent node.
 
@@ -28,7 +28,7 @@ def rewritten(
         saved_model: Folder of a SavedModel.
         signature: The signature to keep.
         loops: Whether nodes may become loops of ordinary ops.
-        decide: A function of the exporting.Facts of a node. It returns a decision (an exporting.Choice),
+        decide: A function of the exporting.NodeInfo of a node. It returns an exporting.Decision,
             ExportedLayer.target_op and ExportedLayer.reason.
 
     Yields:
@@ -42,15 +42,15 @@ def rewritten(
     places = {"", *functions_of(saved_model, signature)}
     nodes = []
 
-    def choose(facts):
-        choice, target_op, reason = decide(facts)
-        if facts.place in places:
-            nodes.append(ExportedLayer(layer_of(facts.name), facts.op, target_op, reason))
-        return choice
+    def decision(info):
+        found, target_op, reason = decide(info)
+        if info.place in places:
+            nodes.append(ExportedLayer(layer_of(info.name), info.op, target_op, reason))
+        return found
 
     with tempfile.TemporaryDirectory() as folder:
         target = pathlib.Path(folder) / "model"
-        report = exporting.rewrite_saved_model(saved_model, target, choose)
+        report = exporting.rewrite_saved_model(saved_model, target, decision)
         for kept in report.kept:
             if kept.place in places:
                 raise ValueError(

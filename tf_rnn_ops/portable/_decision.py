@@ -1,4 +1,4 @@
-"""The decision of an exporter on a forward node: the facts on the node, and the possible replacements."""
+"""The decision of an exporter on a forward node."""
 
 from typing import Any, Callable, NamedTuple, Sequence
 
@@ -8,7 +8,7 @@ from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain.sizes import Layer
 
 
-class Facts(NamedTuple):
+class NodeInfo(NamedTuple):
     """A forward node.
 
     Attributes:
@@ -51,21 +51,21 @@ class Facts(NamedTuple):
         return shape if shape is not None and len(shape) == 3 else [None] * 3
 
 
-class Instead(NamedTuple):
+class Replacement(NamedTuple):
     """A function for a node.
 
     Attributes:
-        function: A function of the tensors of Facts.shapes. It returns the first outputs of the op, except
+        function: A function of the tensors of NodeInfo.shapes. It returns the first outputs of the op, except
             the reserve space.
-        replacement: The name of the replacement in the report.
+        name: The name of the replacement in the report.
     """
 
     function: Callable[..., Sequence[Any]]
-    replacement: str
+    name: str
 
 
 KEEP = "keep"
-"""The result of a Choice for a node that does not change."""
+"""The decision for a node that does not change."""
 
-Choice = Callable[[Facts], Instead | str]
-"""Returns an Instead, KEEP, or the reason why the node becomes ordinary ops."""
+Decision = Replacement | str
+"""A Replacement, KEEP, or the reason why the node becomes ordinary ops."""

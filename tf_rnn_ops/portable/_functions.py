@@ -7,8 +7,7 @@ import tensorflow as tf
 
 from tf_rnn_ops import plain, raw_ops
 from tf_rnn_ops._op_table import RESERVES, signature
-from tf_rnn_ops.params.layout import arguments_of
-from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain.block_gates import block_lstm_gates
 
 _PREFIX = "tf_rnn_ops_portable"
@@ -49,123 +48,21 @@ class StandIns:
         self._numbers = collections.Counter()
         self._traced = {}
 
-    def plain_forward(self, layout, dtype, shapes, time_major, is_training, num_outputs):
-        """Replaces a forward op by ordinary ops. `shapes`: the known shapes of its inputs."""
+    def make(self, label, function, specs, /, **options):
+        """Replaces a node.
 
-        def forward(x, h0, c0, params, lengths=None):
-            result = plain.cudnn_rnn(layout, x, h0, c0, params, lengths, time_major)
-            reserves = [_reserve_space(dtype, is_training), tf.zeros([], tf.int8)]
-            return [*result, *reserves][:num_outputs]
+        Args:
+            label: A part of the names of the new functions.
+            function: A function of tensors and of the options that returns the outputs of the node.
+            specs: A tf.TensorSpec for each tensor.
+            **options: Hashable values. Nodes with the same function, specs and options share one trace.
 
-        specs = _specs("CudnnRNNV3", sizes.stack_shapes(layout, time_major), dtype, shapes)
-        key = (dtype, arguments_of(layout), *specs, time_major, is_training, num_outputs)
-        return self._make(key, layout.rnn_mode, forward, specs)
-
-    def plain_layer(self, layer, dtype, shapes, time_major, is_training, num_outputs):
-        """Replaces LayerRNN by ordinary ops. `layer`: a Layer. `shapes`: as in plain_forward."""
-
-        def forward(*tensors):
-            inputs = dict(zip(signature("LayerRNN").inputs, tensors))
-            x, lengths = inputs["input"], inputs.pop("sequence_lengths")
-            inputs = {name: t for name, t in inputs.items() if name not in layer.absent}
-            result = plain.layer_rnn(
-                **layer.attrs(),
-                **inputs,
-                sequence_lengths=lengths_of_rows(x, lengths, time_major),
-                time_major=time_major,
-            )
-            return [*result, _reserve_space(dtype, is_training)][:num_outputs]
-
-        specs = _specs("LayerRNN", _layer_shapes(layer, time_major), dtype, shapes)
-        key = ("layer", dtype, layer, *specs, time_major, is_training, num_outputs)
-        return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
-
-    def plain_quantized_layer(self, layer, dtype, shapes, time_major, is_training, num_outputs):
-        """Replaces QuantizedLayerRNN by ordinary ops with the same integers. The arguments: as in plain_layer."""
-        op = "QuantizedLayerRNN"
-        scales = [name for name in signature(op).inputs if name.endswith("_scale")]
-        absent = {*layer.absent, *(f"{name}_scale" for name in layer.absent)}
-
-        def forward(*tensors):
-            inputs = dict(zip(signature(op).inputs, tensors))
-            x, lengths = inputs["input"], inputs.pop("sequence_lengths")
-            inputs = {name: t for name, t in inputs.items() if name not in absent}
-            attrs = {name: layer.attrs()[name] for name in _FUNCTIONS}
-            result = plain.quantized_layer_rnn(
-                **attrs,
-                **inputs,
-                sequence_lengths=lengths_of_rows(x, lengths, time_major),
-                time_major=time_major,
-            )
-            return list(result)[:num_outputs]
-
-        known = _layer_shapes(layer, time_major)
-        known |= {name: [0] if name in absent else [None] for name in scales}
-        specs = _specs(op, known, dtype, shapes)
-        key = ("quantized layer", dtype, layer, *specs, time_major, is_training, num_outputs)
-        return self._make(key, f"{layer.rnn_mode}_int8_layer", forward, specs)
-
-    def plain_block(self, units_and_size, dtype, shapes, use_peephole, cell_clip):
-        """Replaces BlockLSTMV2 by ordinary ops. `units_and_size`: H and I. `shapes`: as in plain_forward."""
-
-        def forward(*tensors):
-            inputs = dict(zip(signature("BlockLSTMV2").inputs, tensors))
-            cs, h = plain.block_lstm(**inputs, use_peephole=use_peephole, cell_clip=cell_clip)
-            i, *rest = block_lstm_gates(**inputs, cs=cs, h=h, use_peephole=use_peephole)
-            return [i, cs, *rest, h]
-
-        specs = _specs("BlockLSTMV2", sizes.block_shapes(*units_and_size), dtype, shapes)
-        key = ("block", dtype, *specs, use_peephole, cell_clip)
-        return self._make(key, "block_lstm", forward, specs)
-
-    def instead(self, facts, choice, num_outputs):
-        """Replaces a forward node by the function that an exporter chose; see _decision.py."""
-
-        def forward(*tensors):
-            reserves = [_reserve_space(facts.dtype, False), tf.zeros([], tf.int8)]
-            return [*choice.function(*tensors), *reserves][:num_outputs]
-
-        network, time_major = facts.network, facts.time_major
-        if isinstance(network, sizes.Layer):
-            op, shapes = "LayerRNN", _layer_shapes(network, time_major)
-        else:
-            op, shapes = "CudnnRNNV3", sizes.stack_shapes(network, time_major)
-        key = ("instead", facts.place, facts.name)
-        specs = _specs(op, shapes, facts.dtype, facts.shapes)
-        return self._make(key, f"{network.rnn_mode}_instead", forward, specs)
-
-    def own_forward(self, dtype, attrs, num_outputs):
-        """Replaces CudnnRNN or CudnnRNNV2 by our CudnnRNNV3."""
-
-        def forward(*tensors):
-            inputs = dict(zip(signature("CudnnRNN").inputs, tensors))
-            lengths = _full_lengths(inputs["input"])
-            return list(raw_ops.CudnnRNNV3(**inputs, sequence_lengths=lengths, **attrs))[
-                :num_outputs
-            ]
-
-        key = ("forward", dtype, *sorted(attrs.items()), num_outputs)
-        specs = [tf.TensorSpec(shape, dtype) for shape in ([None] * 3, [None] * 3, None, [None])]
-        return self._make(key, attrs["rnn_mode"], forward, specs)
-
-    def own_backprop(self, dtype, attrs, num_inputs):
-        """Replaces CudnnRNNBackprop or CudnnRNNBackpropV2 by our CudnnRNNBackpropV3."""
-
-        def backprop(*tensors):
-            inputs = dict(zip(signature("CudnnRNNBackpropV2").inputs, tensors))
-            # cuDNN's choice of algorithm, an input that the first version lacks.
-            inputs[RESERVES[1]] = tf.zeros([], tf.int8)
-            lengths = _full_lengths(inputs["input"])
-            return list(raw_ops.CudnnRNNBackpropV3(**inputs, sequence_lengths=lengths, **attrs))
-
-        specs = [tf.TensorSpec(None, dtype)] * 11 + [tf.TensorSpec(None, tf.int8)]
-        specs[0] = tf.TensorSpec([None] * 3, dtype)
-        key = ("backprop", dtype, *sorted(attrs.items()), num_inputs)
-        return self._make(key, attrs["rnn_mode"] + "_backprop", backprop, specs[:num_inputs])
-
-    def _make(self, key, label, function, specs):
+        Returns:
+            A StandIn.
+        """
+        key = (function, *specs, *sorted(options.items()))
         if key not in self._traced:
-            self._traced[key] = _trace(function, specs)
+            self._traced[key] = _trace(function, specs, options)
         graph_def = type(self._traced[key])()
         graph_def.CopyFrom(self._traced[key])
         (call,) = [n for n in graph_def.node if n.op.endswith("PartitionedCall")]
@@ -191,21 +88,84 @@ class StandIns:
         return {main: base, **{name: f"{base}_part_{k}" for k, name in enumerate(old)}}
 
 
-def _layer_shapes(layer, time_major):
-    """The shapes of the inputs of a LayerRNN node, whose absent inputs are empty."""
-    return sizes.layer_shapes(layer, time_major) | {name: [0] for name in layer.absent}
+def plain_stack(*tensors, layout, dtype, time_major, is_training, num_outputs):
+    """A forward CudnnRNN op in ordinary ops. `layout`: the arguments of Layout."""
+    result = plain.cudnn_rnn(Layout(*layout), *tensors, time_major=time_major)
+    reserves = [_reserve_space(dtype, is_training), tf.zeros([], tf.int8)]
+    return [*result, *reserves][:num_outputs]
 
 
-def _trace(function, specs):
+def plain_layer(*tensors, layer, dtype, time_major, is_training, num_outputs):
+    """LayerRNN in ordinary ops. `layer`: a Layer."""
+    inputs = _present(dict(zip(signature("LayerRNN").inputs, tensors)), layer.absent, time_major)
+    result = plain.layer_rnn(**layer.attrs(), **inputs, time_major=time_major)
+    return [*result, _reserve_space(dtype, is_training)][:num_outputs]
+
+
+def plain_quantized_layer(*tensors, layer, time_major, num_outputs):
+    """QuantizedLayerRNN in ordinary ops with the same integers. `layer`: a Layer."""
+    inputs = dict(zip(signature("QuantizedLayerRNN").inputs, tensors))
+    inputs = _present(inputs, absent_with_scales(layer), time_major)
+    attrs = {name: layer.attrs()[name] for name in _FUNCTIONS}
+    return list(plain.quantized_layer_rnn(**attrs, **inputs, time_major=time_major))[:num_outputs]
+
+
+def plain_block(*tensors, use_peephole, cell_clip):
+    """BlockLSTMV2 in ordinary ops."""
+    inputs = dict(zip(signature("BlockLSTMV2").inputs, tensors))
+    cs, h = plain.block_lstm(**inputs, use_peephole=use_peephole, cell_clip=cell_clip)
+    i, *rest = block_lstm_gates(**inputs, cs=cs, h=h, use_peephole=use_peephole)
+    return [i, cs, *rest, h]
+
+
+def replacement(*tensors, function, dtype, num_outputs):
+    """The function of a Replacement, with empty reserve spaces."""
+    reserves = [_reserve_space(dtype, False), tf.zeros([], tf.int8)]
+    return [*function(*tensors), *reserves][:num_outputs]
+
+
+def own_forward(*tensors, num_outputs, **attrs):
+    """CudnnRNN or CudnnRNNV2 as our CudnnRNNV3."""
+    inputs = dict(zip(signature("CudnnRNN").inputs, tensors))
+    lengths = _full_lengths(inputs["input"])
+    return list(raw_ops.CudnnRNNV3(**inputs, sequence_lengths=lengths, **attrs))[:num_outputs]
+
+
+def own_backprop(*tensors, **attrs):
+    """CudnnRNNBackprop or CudnnRNNBackpropV2 as our CudnnRNNBackpropV3."""
+    inputs = dict(zip(signature("CudnnRNNBackpropV2").inputs, tensors))
+    # cuDNN's choice of algorithm, an input that the first version lacks.
+    inputs[RESERVES[1]] = tf.zeros([], tf.int8)
+    lengths = _full_lengths(inputs["input"])
+    return list(raw_ops.CudnnRNNBackpropV3(**inputs, sequence_lengths=lengths, **attrs))
+
+
+def absent_with_scales(layer):
+    """The names of the absent inputs of a QuantizedLayerRNN, whose scales are absent too."""
+    return {*layer.absent, *(f"{name}_scale" for name in layer.absent)}
+
+
+def _present(inputs, absent, time_major):
+    """The inputs of a layer that are not absent, with the lengths of all sequences."""
+    lengths = lengths_of_rows(inputs["input"], inputs["sequence_lengths"], time_major)
+    present = {name: tensor for name, tensor in inputs.items() if name not in absent}
+    return {**present, "sequence_lengths": lengths}
+
+
+def _trace(function, specs, options):
     """The GraphDef of a call of the function."""
+
+    def call(*tensors):
+        return function(*tensors, **options)
+
     graph = tf.Graph()
     with graph.as_default():
         arguments = [tf.compat.v1.placeholder(s.dtype, s.shape) for s in specs]
-        tf.function(function, input_signature=specs)(*arguments)
+        tf.function(call, input_signature=specs)(*arguments)
     return graph.as_graph_def()
 
 
-def _specs(op, shapes, dtype, known):
+def specs(op, shapes, dtype, known):
     """The specs of the inputs of an op with all sizes that are known.
 
     LiteRT cannot convert loops of unknown size.

@@ -1,13 +1,13 @@
 """Rewrites the CudnnRNN and LayerRNN nodes of a GraphDef and of its functions."""
 
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import tensorflow as tf
 
 from tf_rnn_ops._op_table import OPS, PREFIX, RESERVES
 from tf_rnn_ops.plain.sizes import UnknownSize
 from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_ours, _to_plain
-from tf_rnn_ops.portable._decision import KEEP, Choice
+from tf_rnn_ops.portable._decision import KEEP, Decision, NodeInfo
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 from tf_rnn_ops.portable._reads import Reads
 from tf_rnn_ops.portable._report import Change, Kept, Report
@@ -29,7 +29,7 @@ class Place(NamedTuple):
         stand_ins: The StandIns of the whole graph.
         read_by_gradients: Names of the nodes whose reserve space a gradient op reads.
         inference: Whether every node is treated as inference.
-        choose: A function that decides on the replacement of a forward node.
+        decide: A function that decides on the replacement of a forward node.
     """
 
     host: Any
@@ -39,7 +39,7 @@ class Place(NamedTuple):
     stand_ins: _functions.StandIns
     read_by_gradients: set[str]
     inference: bool
-    choose: Choice
+    decide: Callable[[NodeInfo], Decision]
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ def rewrite(
     to: str = "tensorflow",
     inference: bool = False,
     clear_devices: bool = False,
-    choose: Choice = lambda facts: "",
+    decide: Callable[[NodeInfo], Decision] = lambda info: "",
 ) -> tuple[Any, Report]:
     """rewrite_graph_def() for exporters, with to='tensorflow'.
 
@@ -91,7 +91,7 @@ def rewrite(
         to: See rewrite_graph_def().
         inference: See rewrite_graph_def().
         clear_devices: See rewrite_graph_def().
-        choose: A function that decides on each forward node that ordinary ops could replace.
+        decide: A function that decides on each forward node that ordinary ops could replace.
 
     Returns:
             See rewrite_graph_def().
@@ -114,7 +114,7 @@ def rewrite(
         trained = set() if inference else _read_by_gradients(nodes)
         shapes = _sizes.Shapes(graph_def, original)
         reads = Reads(graph_def.node if original is None else original.node_def, original)
-        places.append(Place(host, nodes, shapes, reads, stand_ins, trained, inference, choose))
+        places.append(Place(host, nodes, shapes, reads, stand_ins, trained, inference, decide))
     for place in places:
         for node in place.nodes:
             if clear_devices:

@@ -1,7 +1,9 @@
 """Replaces TensorFlow's own ops for cuDNN by our ops."""
 
+import tensorflow as tf
+
 from tf_rnn_ops._op_table import PREFIX, signature
-from tf_rnn_ops.portable import _nodes
+from tf_rnn_ops.portable import _functions, _nodes
 
 
 def _renamed(node, place):
@@ -23,14 +25,22 @@ def _as_second_version(node, place):
 
 def _forward_call(node, place):
     outputs = signature(node.op).outputs
-    stand_in = place.stand_ins.own_forward(_nodes.dtype_of(node), _given(node), len(outputs))
+    dtype, attrs = _nodes.dtype_of(node), _given(node)
+    specs = [tf.TensorSpec(shape, dtype) for shape in ([None] * 3, [None] * 3, None, [None])]
+    stand_in = place.stand_ins.make(
+        attrs["rnn_mode"], _functions.own_forward, specs, num_outputs=len(outputs), **attrs
+    )
     _nodes.replace_by_call(node, stand_in, outputs, place.host)
     return f"a call of {PREFIX}CudnnRNNV3"
 
 
 def _backprop_call(node, place):
     op = signature(node.op)
-    stand_in = place.stand_ins.own_backprop(_nodes.dtype_of(node), _given(node), len(op.inputs))
+    dtype, attrs = _nodes.dtype_of(node), _given(node)
+    specs = [tf.TensorSpec([None] * 3, dtype), *[tf.TensorSpec(None, dtype)] * 10]
+    specs = [*specs, tf.TensorSpec(None, tf.int8)][: len(op.inputs)]
+    label = f"{attrs['rnn_mode']}_backprop"
+    stand_in = place.stand_ins.make(label, _functions.own_backprop, specs, **attrs)
     _nodes.replace_by_call(node, stand_in, op.outputs, place.host)
     return f"a call of {PREFIX}CudnnRNNBackpropV3"
 

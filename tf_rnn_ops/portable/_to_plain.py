@@ -1,8 +1,12 @@
 """Replaces recurrent ops by ordinary ops."""
 
+from typing import Any, Callable, NamedTuple
+
 from tf_rnn_ops._op_table import OPS, PREFIX, signature
-from tf_rnn_ops.portable import _nodes, _sizes
-from tf_rnn_ops.portable._decision import KEEP, Facts, Instead
+from tf_rnn_ops.params.layout import arguments_of
+from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.portable import _functions, _nodes, _sizes
+from tf_rnn_ops.portable._decision import KEEP, NodeInfo, Replacement
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 
 PACKED = tuple(
@@ -15,6 +19,26 @@ PACKING = tuple(f"{PREFIX}Pack{op}" for op in ("CudnnRNNParams", "LayerRNN", "Qu
 _WITH_MORE = (*PACKED, f"{PREFIX}StatelessCudnnRNNV3")
 
 
+class _Plain(NamedTuple):
+    """The ordinary ops for a node.
+
+    Attributes:
+        network: See NodeInfo.
+        label: A part of the names of functions.
+        op: The op with the inputs of `sizes`.
+        sizes: {name of an input: its sizes, or letters for unknown sizes}.
+        function: The function for StandIns.make().
+        options: Its options.
+    """
+
+    network: Any
+    label: str
+    op: str
+    sizes: dict
+    function: Callable
+    options: dict
+
+
 def _stack(node, place, call):
     dropout = _nodes.attribute(node, "dropout", 0.0)
     if call["is_training"] and dropout > 0 and not place.inference:
@@ -23,28 +47,39 @@ def _stack(node, place, call):
             "draw other random numbers; use inference=True (--inference) if the model is for inference"
         )
     layout = _sizes.layout_of(node, place.shapes, call["time_major"])
-    return layout, lambda: place.stand_ins.plain_forward(layout, **call)
+    known = sizes.stack_shapes(layout, call["time_major"])
+    options = {**call, "layout": arguments_of(layout)}
+    return _Plain(layout, layout.rnn_mode, "CudnnRNNV3", known, _functions.plain_stack, options)
 
 
 def _layer(node, place, call):
     # Also in training: the masks are input tensors, and the ops that draw them do not change.
     layer = _sizes.layer_of(node, place.shapes)
-    return layer, lambda: place.stand_ins.plain_layer(layer, **call)
+    known = sizes.layer_shapes(layer, call["time_major"])
+    known |= {name: [0] for name in layer.absent}
+    options = {**call, "layer": layer}
+    label = f"{layer.rnn_mode}_layer"
+    return _Plain(layer, label, "LayerRNN", known, _functions.plain_layer, options)
 
 
 def _quantized_layer(node, place, call):
+    op, time_major = "QuantizedLayerRNN", call["time_major"]
     layer = _sizes.layer_of(node, place.shapes)
-    return layer, lambda: place.stand_ins.plain_quantized_layer(layer, **call)
+    known = sizes.layer_shapes(layer, time_major)
+    known |= {name: [None] for name in signature(op).inputs if name.endswith("_scale")}
+    known |= {name: [0] for name in _functions.absent_with_scales(layer)}
+    options = {"layer": layer, "time_major": time_major, "num_outputs": call["num_outputs"]}
+    label = f"{layer.rnn_mode}_int8_layer"
+    return _Plain(layer, label, op, known, _functions.plain_quantized_layer, options)
 
 
 def _block(node, place, call):
-    units_and_size = _sizes.block_of(node, place.shapes)
+    known = sizes.block_shapes(*_sizes.block_of(node, place.shapes))
     attrs = _nodes.attributes(node, signature("BlockLSTMV2").attrs)
-    dtype, shapes = call["dtype"], call["shapes"]
-    return None, lambda: place.stand_ins.plain_block(units_and_size, dtype, shapes, **attrs)
+    return _Plain(None, "block_lstm", "BlockLSTMV2", known, _functions.plain_block, attrs)
 
 
-# {op: function that returns the network of a node (see Facts) and a function that makes its StandIn}.
+# {op: function that returns the _Plain of a node}.
 _HOW = {
     **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _stack),
     **dict.fromkeys(("StatelessCudnnRNNV3", "CudnnRNNV3Packed"), _stack),
@@ -84,37 +119,44 @@ def to_plain(node, place):
     refs = _nodes.data_inputs(node)
     more = node.op in _WITH_MORE
     last = len(refs) - more
+    shapes = [place.shapes.of(ref) for ref in refs[:last]]
     call = {
         "dtype": _nodes.dtype_of(node),
-        "shapes": [place.shapes.of(ref) for ref in refs[:last]],
         "time_major": _nodes.attribute(node, "time_major", True),
         "is_training": node.op not in PACKED and _nodes.attribute(node, "is_training", True),
         "num_outputs": len(op.outputs),
     }
-    network, make = how(node, place, call)
-    facts = Facts(
+    plain = how(node, place, call)
+    info = NodeInfo(
         place=place.name,
         name=node.name,
         op=_nodes.attribute(node, FORMER_OP, node.op.removeprefix(PREFIX)),
-        network=network,
+        network=plain.network,
         dtype=call["dtype"],
-        shapes=call["shapes"],
+        shapes=shapes,
         time_major=call["time_major"],
         read=place.reads.outputs(node, op.outputs),
     )
-    choice = place.choose(facts)
-    if choice == KEEP:
+    decision = place.decide(info)
+    if decision == KEEP:
         return KEEP
-    if isinstance(choice, Instead):
-        stand_in, replacement = (
-            place.stand_ins.instead(facts, choice, len(op.outputs)),
-            choice.replacement,
+    specs = _functions.specs(plain.op, plain.sizes, call["dtype"], shapes)
+    if isinstance(decision, Replacement):
+        name = decision.name
+        stand_in = place.stand_ins.make(
+            f"{plain.network.rnn_mode}_replacement",
+            _functions.replacement,
+            specs,
+            function=decision.function,
+            dtype=call["dtype"],
+            num_outputs=call["num_outputs"],
         )
     else:
-        stand_in, replacement = make(), "ordinary ops"
+        name = "ordinary ops"
+        stand_in = place.stand_ins.make(plain.label, plain.function, specs, **plain.options)
     _nodes.replace_by_call(node, stand_in, op.outputs, place.host)
     del node.input[last : last + more]
-    return replacement
+    return name
 
 
 def _why_not(op):

@@ -130,7 +130,8 @@ ANY = None
 PY_RULES = {
     "__init__": (ANY, {"numpy", "tensorflow"}),
     "__main__": (set(), set()),
-    "native": (set(), {"numpy", "tensorflow"}),
+    "_patches": (set(), set()),
+    "native": ({"_patches"}, {"numpy", "tensorflow"}),
     "stock": ({"autodiff", "native"}, {"numpy", "tensorflow"}),
     "_difference": (set(), {"numpy"}),
     "_made_up": (set(), {"numpy"}),
@@ -148,7 +149,7 @@ PY_RULES = {
     # The last two evaluate nodes of a model.
     "params/onnx": ({"params"}, {"numpy", "onnx", "onnxruntime"}),
     "keras": (ANY, set()),
-    "keras/_internals": ({"params/keras"}, {"keras"}),
+    "keras/_internals": ({"_patches", "params/keras"}, {"keras"}),
     "keras/path": (
         {"keras/_internals", "native", "plain", "raw_ops"},
         {"keras", "numpy", "tensorflow"},
@@ -156,6 +157,7 @@ PY_RULES = {
     "keras/layers": (
         {
             "_initializers",
+            "_patches",
             "_seeds",
             "keras/_internals",
             "keras/path",
@@ -172,6 +174,7 @@ PY_RULES = {
     ),
     "keras/_convert": (
         {
+            "_patches",
             "keras/_convert/stacks",
             "keras/_internals",
             "keras/layers",
@@ -220,7 +223,7 @@ PY_RULES = {
         {"google", "numpy", "tensorflow"},
     ),
     "export": (
-        {"_op_table", "native", "params", "plain", "portable"},
+        {"_op_table", "_patches", "native", "params", "plain", "portable"},
         {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "tensorflow", "tf2onnx"},
     ),
     "_commands": (

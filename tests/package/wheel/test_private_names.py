@@ -21,6 +21,7 @@ DOORS = (
     PACKAGE / "native" / "tf_internals",
     PACKAGE / "keras" / "_internals",
     PACKAGE / "params" / "keras" / "internals.py",
+    PACKAGE / "_patches.py",
 )
 PRIVATE = re.compile(r"_[a-z0-9]\w*")
 MODULES = re.compile(r"(tensorflow\.python|tensorflow\.__internal__|keras\.src|keras\.api)\b")
@@ -44,7 +45,7 @@ TEXTS = {
     "_reverse",
     "_scale",
 }
-MARKS = {"_jit_forbidden", "_guarded_by_tf_rnn_ops", "_of_tf_rnn_ops"}
+MARKS = {"_jit_forbidden"}
 # PyTorch and tf2onnx have no door: one file each reads their private names.
 OF_OTHERS = {"_orig_mod", "_forward_hooks", "_forward_pre_hooks", "_convert_common"}
 

@@ -32,9 +32,9 @@ from tf_rnn_ops.portable import exporting
 NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 
 
-def reason_against(facts: exporting.Facts) -> str:
+def reason_against(info: exporting.NodeInfo) -> str:
     """The reason why a node cannot be the fused op; empty if it can."""
-    network = facts.network
+    network = info.network
     if network is None:
         return "LiteRT's fused LSTM has no peepholes"
     if what := lacking.part(network):
@@ -45,11 +45,11 @@ def reason_against(facts: exporting.Facts) -> str:
         attrs = network.attrs()
         if (attrs["activation"], attrs["recurrent_activation"]) != ("tanh", "sigmoid"):
             return "LiteRT's fused LSTM has the activations tanh and sigmoid only"
-    if facts.dtype != tf.float32:
-        return f"LiteRT's fused LSTM computes in float32, not in {facts.dtype.name}"
-    if "output_c" in facts.read:
+    if info.dtype != tf.float32:
+        return f"LiteRT's fused LSTM computes in float32, not in {info.dtype.name}"
+    if "output_c" in info.read:
         return "its final c is read, which LiteRT's fused LSTM does not return"
-    if facts.batch is None:
+    if info.batch is None:
         return "LiteRT's fused LSTM needs a known batch size: give it in input_signature"
     return ""
 
@@ -60,29 +60,29 @@ class Functions:
     def __init__(self):
         self._numbers = itertools.count()  # k of Note [States of the fused op]
 
-    def instead(self, facts: exporting.Facts) -> exporting.Instead:
+    def replacement(self, info: exporting.NodeInfo) -> exporting.Replacement:
         """The function for a node without a reason against it."""
-        make = _layer if isinstance(facts.network, sizes.Layer) else _stack
-        return exporting.Instead(make(facts, self._numbers), NAME)
+        make = _layer if isinstance(info.network, sizes.Layer) else _stack
+        return exporting.Replacement(make(info, self._numbers), NAME)
 
 
-def _layer(facts, numbers):
+def _layer(info, numbers):
     def forward(*tensors):
         inputs = dict(zip(signature("LayerRNN").inputs, tensors))
         x, kernel, bias = inputs["input"], inputs["kernel"], inputs["bias"]
-        lengths = exporting.lengths_of_rows(x, inputs["sequence_lengths"], facts.time_major)
-        if "bias" in facts.network.absent:
-            bias = tf.zeros([4 * facts.network.units])
+        lengths = exporting.lengths_of_rows(x, inputs["sequence_lengths"], info.time_major)
+        if "bias" in info.network.absent:
+            bias = tf.zeros([4 * info.network.units])
         weights = kernel, inputs["recurrent_kernel"], bias
         states = inputs["input_h"], inputs["input_c"]
-        output, h = _run(x, states, weights, lengths, facts.time_major, numbers)
+        output, h = _run(x, states, weights, lengths, info.time_major, numbers)
         return [output, h, tf.zeros_like(h)]
 
     return forward
 
 
-def _stack(facts, numbers):
-    layout, time_major = facts.network, facts.time_major
+def _stack(info, numbers):
+    layout, time_major = info.network, info.time_major
     rows = 0 if time_major else 1  # the axis of layers and directions in the states
 
     def forward(x, h0, c0, params, lengths=None):

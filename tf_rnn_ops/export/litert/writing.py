@@ -44,17 +44,17 @@ def write(
     ]
 
 
-def _decide(functions, facts):
-    if facts.dtype == tf.float64:
+def _decide(functions, info):
+    if info.dtype == tf.float64:
         raise ValueError(
-            f"The layer {rewriting.layer_of(facts.name)!r} computes in float64, which LiteRT does not."
+            f"The layer {rewriting.layer_of(info.name)!r} computes in float64, which LiteRT does not."
         )
-    if facts.steps == 1:
+    if info.steps == 1:
         # WHY: for one step, ordinary ops take 0.7 times as long as the fused op.
         return "", rewriting.STEP, ""
-    if reason := fused.reason_against(facts):
+    if reason := fused.reason_against(info):
         return reason, LOOP, reason
-    return functions.instead(facts), fused.NAME, ""
+    return functions.replacement(info), fused.NAME, ""
 
 
 def _convert(converter, quantize):

@@ -12,7 +12,7 @@ _WEIGHTS = {"LayerRNN": (3, 4, 5, 7), "BlockLSTM": (4, 5, 6, 7, 8), "CudnnRNN": 
 
 
 class Fitting:
-    """Decides on the nodes of one GraphDef; see portable.exporting.Choice.
+    """Decides on the nodes of one GraphDef; see portable.exporting.Decision.
 
     Attributes:
         nodes: A list of ExportedLayer, one for each decision.
@@ -25,51 +25,51 @@ class Fitting:
             nodes = {node.name: node for node in function.node_def}
             self._graphs[function.signature.name] = nodes
 
-    def __call__(self, facts):
+    def __call__(self, info):
         """KEEP if ONNX has a node for it, otherwise the reason for a loop."""
-        node = self._graphs[facts.place][facts.name]
-        reason = _reason(facts, node) or self._computed(facts, node)
+        node = self._graphs[info.place][info.name]
+        reason = _reason(info, node) or self._computed(info, node)
         self.nodes.append(
             ExportedLayer(
-                layer_name(node.name, facts.op),
-                facts.op,
-                LOOP if reason else _became(facts),
+                layer_name(node.name, info.op),
+                info.op,
+                LOOP if reason else _became(info),
                 reason,
             )
         )
         return reason or KEEP
 
-    def _computed(self, facts, node):
+    def _computed(self, info, node):
         """The reason why the node of ONNX cannot have the weights, or ''."""
-        kind = next(kind for kind in _WEIGHTS if kind in facts.op)
+        kind = next(kind for kind in _WEIGHTS if kind in info.op)
         for k in _WEIGHTS[kind]:
-            if constant(self._graphs[facts.place], node.input[k]) is None:
+            if constant(self._graphs[info.place], node.input[k]) is None:
                 return "its weights are computed"
         return ""
 
 
-def _became(facts):
-    if facts.network is None:
+def _became(info):
+    if info.network is None:
         return "LSTM"
-    op_type = OP_TYPES[facts.network.rnn_mode]
-    layers = getattr(facts.network, "num_layers", 1)
+    op_type = OP_TYPES[info.network.rnn_mode]
+    layers = getattr(info.network, "num_layers", 1)
     return op_type if layers == 1 else f"{layers} {op_type}"
 
 
-def _reason(facts, node):
-    if facts.dtype == tf.float64:
+def _reason(info, node):
+    if info.dtype == tf.float64:
         return "ONNX Runtime computes such nodes in float32 only"
-    if facts.network is None:
-        return _reason_of_block(facts, node)
-    if facts.network.rnn_mode not in OP_TYPES:
-        return f"ONNX has no node for rnn_mode='{facts.network.rnn_mode}'"
-    what = lacking.part(facts.network, has=("peepholes",))
+    if info.network is None:
+        return _reason_of_block(info, node)
+    if info.network.rnn_mode not in OP_TYPES:
+        return f"ONNX has no node for rnn_mode='{info.network.rnn_mode}'"
+    what = lacking.part(info.network, has=("peepholes",))
     return f"ONNX has no {what}" if what else ""
 
 
-def _reason_of_block(facts, node):
+def _reason_of_block(info, node):
     if node.attr["cell_clip"].f > 0:
         return "ONNX has no clipping of c"
-    if more := sorted(facts.read - {"h"}):
+    if more := sorted(info.read - {"h"}):
         return f"ONNX has no output {more[0]} of all steps"
     return ""

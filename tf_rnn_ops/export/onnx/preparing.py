@@ -39,17 +39,17 @@ def prepare(graph_def, inputs, outputs):
     if conditions.replace(graph_def):
         graph_def = _inlined(graph_def, list(inputs), list(outputs))
     graph_def = exporting.dequantized(exporting.as_ours(graph_def))
-    choice = Fitting(graph_def)
-    graph_def, report = exporting.rewrite_graph_def(graph_def, choice)
+    fitting = Fitting(graph_def)
+    graph_def, report = exporting.rewrite_graph_def(graph_def, fitting)
     for kept in report.kept:
         if kept.op.startswith(_PACKING):
             continue  # the handlers drop the node
         raise CannotWrite(f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.reason}.")
-    if any(node.reason for node in choice.nodes):
+    if any(node.reason for node in fitting.nodes):
         graph_def = _inlined(graph_def, list(inputs), list(outputs))
     return duplicates.merged(
         graph_def, [name.split(":")[0] for name in (*inputs, *outputs)]
-    ), choice.nodes
+    ), fitting.nodes
 
 
 def _inlined(graph_def, inputs, outputs):

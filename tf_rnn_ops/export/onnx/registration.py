@@ -1,8 +1,6 @@
 """Makes every call of tf2onnx write our ops and TensorFlow's recurrent ops."""
 
-import functools
-
-_MARK = "_of_tf_rnn_ops"
+from tf_rnn_ops import _patches
 
 
 def register():
@@ -15,12 +13,10 @@ def register():
 
     from tf_rnn_ops.export.onnx import handlers  # noqa: F401
 
-    if not hasattr(tfonnx.graphs_from_tf, _MARK):
-        tfonnx.graphs_from_tf = _prepared(tfonnx.graphs_from_tf)
+    _patches.wrap(tfonnx, "graphs_from_tf", _prepared)
 
 
 def _prepared(original):
-    @functools.wraps(original)
     def graphs_from_tf(tf_graph, input_names, output_names, *arguments, **keywords):
         import tensorflow as tf
 
@@ -37,5 +33,4 @@ def _prepared(original):
             simplifying.simplify(one)
         return main, functions
 
-    setattr(graphs_from_tf, _MARK, True)
     return graphs_from_tf

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import threading
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.export import compiled, formats, rewriting
 from tf_rnn_ops.export.onnx import errors
 from tf_rnn_ops.export.onnx.registration import register
@@ -113,7 +114,7 @@ class _Errors(logging.Handler):
             if _Errors._users == 0:
                 _Errors._before = self._logger.propagate
             _Errors._users += 1
-            self._logger.propagate = False
+            _patches.put(self._logger, "propagate", False)
             self._logger.addHandler(self)
         return self
 
@@ -122,7 +123,7 @@ class _Errors(logging.Handler):
             self._logger.removeHandler(self)
             _Errors._users -= 1
             if _Errors._users == 0:
-                self._logger.propagate = _Errors._before
+                _patches.put(self._logger, "propagate", _Errors._before)
 
 
 def _check(onnx, model):

@@ -78,7 +78,7 @@ def _number(result):
     return int(re.fullmatch(r"Identity(?:_(\d+))?(?::0)?", result.get_friendly_name())[1] or 0)
 
 
-def _decide(facts):
-    if reason := counterparts.reason_against(facts.network, facts.dtype):
+def _decide(info):
+    if reason := counterparts.reason_against(info.network, info.dtype):
         return reason, LOOP, reason
-    return exporting.KEEP, counterparts.SEQUENCES[facts.network.rnn_mode], ""
+    return exporting.KEEP, counterparts.SEQUENCES[info.network.rnn_mode], ""

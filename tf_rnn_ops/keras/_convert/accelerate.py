@@ -4,6 +4,7 @@ import functools
 
 import keras
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.layers.drop_in import jit_property
 from tf_rnn_ops.keras.path import environment, fused, switch
@@ -106,7 +107,7 @@ def _patch():
             ("supports_jit", jit_property(concerns)),
         ):
             _replaced[cls, name] = cls.__dict__.get(name), value
-            setattr(cls, name, value)
+            _patches.put(cls, name, value)
 
 
 def _is_plain_rnn(layer):
@@ -125,9 +126,9 @@ def _unpatch_if_unused():
         if cls.__dict__.get(name) is not ours:
             continue  # Another patch wraps this one. It has no effect when inactive.
         if original is None:
-            delattr(cls, name)
+            _patches.remove(cls, name)
         else:
-            setattr(cls, name, original)
+            _patches.put(cls, name, original)
     _replaced.clear()
 
 

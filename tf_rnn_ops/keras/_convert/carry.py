@@ -16,13 +16,14 @@ _NOT_IN_CONFIG = ("use_cudnn", "implementation", "dropout_mask_count")
 _RECURRENT = (keras.layers.RNN, keras.layers.LSTMCell, keras.layers.GRUCell)
 
 
-def through_config(kind, thing, copy=None):
-    """A new object with the class and the config of `thing`, a layer, optimizer or metric.
+def through_config(kind, thing, copy=None, cls=None):
+    """A new object with the config of `thing`, a layer, optimizer or metric.
 
     Args:
         kind: The word for it in a message.
         thing: The object.
         copy: For a layer a function that returns the copy of a layer inside of it.
+        cls: For a layer the class of the new layer; None is that of `thing`.
 
     Raises:
         ValueError: get_config and from_config of the class do not make a copy.
@@ -31,7 +32,7 @@ def through_config(kind, thing, copy=None):
         if copy is None:
             return type(thing).from_config(held_layers.with_own_map(thing.get_config()))
         with held_layers.policy_of(thing):
-            return held_layers.from_config(thing, copy)
+            return held_layers.from_config(thing, copy, cls or type(thing))
     except Exception as error:  # The methods may be a user's.
         named = isinstance(error, (NotImplementedError, TypeError, ValueError))
         text = str(error) if named else f"{type(error).__name__}: {error}"

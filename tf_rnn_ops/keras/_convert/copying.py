@@ -6,6 +6,7 @@ import inspect
 import keras
 import tensorflow as tf
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS, reason_against
@@ -177,7 +178,10 @@ class _Copier:
         return model
 
     def _through_config(self, layer):
-        copy = carry.through_config("layer", layer, self._held_copy)
+        cls = self._class_in_copy(layer)
+        copy = carry.through_config("layer", layer, self._held_copy, cls)
+        if cls is not None and not issubclass(cls, OneOp):
+            quantization.release(copy)  # its cells may have classes of this package
         # Operations such as keras.ops.add are not layers.
         if isinstance(copy, keras.layers.Layer):
             self._check_that_nothing_is_shared(layer, copy)
@@ -195,18 +199,21 @@ class _Copier:
                     f"get_config serialize it, or do not make a copy: {ACCELERATE}"
                 )
 
-    def _switch_classes(self, layer):
-        """Changes the class of recurrent layers in place, at any depth in `layer`.
+    def _class_in_copy(self, layer):
+        """The class that replaces the class of a layer in the copy, or None."""
+        cls = self._classes.get(type(layer))
+        return None if cls is RNN and not eligibility.has_op_cells(layer) else cls
 
-        Layers of both packages have the same attributes, so only the class of an instance changes. WHY not
-        a change of configs: this way a container keeps all its references.
+    def _switch_classes(self, layer):
+        """Changes the class of recurrent layers in place that the constructor of a user's class has made.
+
+        Layers of both packages have the same attributes, so only the class of an instance changes. WHY not other
+        layers: this way the object of the user's class keeps all its references.
         """
         for inner in flatten_layers(layer):
-            cls = self._classes.get(type(inner))
-            if cls is RNN and not eligibility.has_op_cells(inner):
-                continue
+            cls = self._class_in_copy(inner)
             if cls is not None:
-                object.__setattr__(inner, "__class__", cls)
+                _patches.change_class(inner, cls)
                 change = quantization.adopt if issubclass(cls, OneOp) else quantization.release
                 change(inner)
 

@@ -19,8 +19,8 @@ _FILTERS = threading.Lock()
 _NOT_OF_COPIES = ("compile_config", "shared_object_id")
 
 
-def from_config(layer: keras.layers.Layer, copy: Callable) -> Any:
-    """A new layer with the class and the config of a layer, around copies of the layers that it holds.
+def from_config(layer: keras.layers.Layer, copy: Callable, cls: Any) -> Any:
+    """A new layer with the config of a layer, around copies of the layers that it holds.
 
     WHY: Keras makes layers of registered classes and of functions with names only, and a new layer for each
     place of the config, also where one layer is at several places.
@@ -28,14 +28,15 @@ def from_config(layer: keras.layers.Layer, copy: Callable) -> Any:
     Args:
         layer: A layer, or an operation of Keras.
         copy: A function that returns the copy of a layer.
+        cls: The class of the new layer.
     """
     held = _by_name(layer)
     if not held:
-        return type(layer).from_config(with_own_map(layer.get_config()))
+        return cls.from_config(with_own_map(layer.get_config()))
     config = with_own_map(_config_of(layer))
     with keras.saving.custom_object_scope({_COPY: _copies(list(held.values()), copy)}):
         numbers = {name: number for number, name in enumerate(held)}
-        return type(layer).from_config(_with_copies(config, numbers))
+        return cls.from_config(_with_copies(config, numbers))
 
 
 def with_own_map(config: dict) -> dict:

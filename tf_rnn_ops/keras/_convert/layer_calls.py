@@ -7,6 +7,8 @@ from typing import Any, Callable
 
 import keras
 
+from tf_rnn_ops import _patches
+
 
 class _Thread(threading.local):
     """The function that a thread runs instead of the calls of layers."""
@@ -26,7 +28,8 @@ class _Patch:
             self._users += 1
             if self._users == 1:
                 self._original = keras.layers.Layer.__call__
-                self._ours = keras.layers.Layer.__call__ = self._dispatcher(self._original)
+                self._ours = self._dispatcher(self._original)
+                _patches.put(keras.layers.Layer, "__call__", self._ours)
 
     def __exit__(self, *error):
         with self._lock:
@@ -34,7 +37,7 @@ class _Patch:
             if not self._users:
                 # Otherwise another patch wraps this one, which has no effect any more.
                 if keras.layers.Layer.__call__ is self._ours:
-                    keras.layers.Layer.__call__ = self._original
+                    _patches.put(keras.layers.Layer, "__call__", self._original)
                 self._ours = None
 
     def _dispatcher(self, original):

@@ -70,27 +70,27 @@ class _Walk:
 
     def layer(self, layer, copy, path):
         """Pairs two layers, their inner layers and their variables."""
-        if not self._is_new(self.layers, layer, copy, path):
+        if not self._record(self.layers, layer, copy, path):
             return
         if type(layer).__name__ != type(copy).__name__ and not (is_graph(layer) and is_graph(copy)):
             self._fail(f"{path} is a {type(copy).__name__}, expected {type(layer).__name__}")
         if is_graph(layer):
-            self._layers_by_name(layer, copy, path)
+            self._by_name(layer, copy, path)
         ours, theirs = vars(layer), vars(copy)
         for name, value in ours.items():
             if name in theirs and name not in _own_attributes():
-                self._values(value, theirs[name], f"{path}/{name}", [])
-        self._rest(layer, copy, path)
+                self._attributes(value, theirs[name], f"{path}/{name}", [])
+        self._by_position(layer, copy, path)
 
-    def _layers_by_name(self, model, copy, path):
-        layers, copies = self._counted(model.layers), self._counted(copy.layers)
+    def _by_name(self, model, copy, path):
+        layers, copies = self._without_inputs(model.layers), self._without_inputs(copy.layers)
         twins = {inner.name: inner for inner in copies}
         # Automatic names of layers differ in a copy.
         if {inner.name for inner in layers} == twins.keys():
             for inner in layers:
                 self.layer(inner, twins[inner.name], f"{path}/{inner.name}")
 
-    def _values(self, value, copy, path, around):
+    def _attributes(self, value, copy, path, around):
         """Pairs the values of two attributes, or two elements of containers. `around`: the containers."""
         if isinstance(value, keras.layers.Layer) and isinstance(copy, keras.layers.Layer):
             if not {id(value), id(copy)} & self._replaced:
@@ -103,18 +103,18 @@ class _Walk:
             return  # The container contains itself.
         elif isinstance(value, dict) and isinstance(copy, dict):
             for key in value.keys() & copy.keys():
-                self._values(value[key], copy[key], f"{path}/{key}", [*around, value])
+                self._attributes(value[key], copy[key], f"{path}/{key}", [*around, value])
         elif isinstance(value, (list, tuple)) and isinstance(copy, (list, tuple)):
             for k, pair_ in enumerate(zip(value, copy)):
-                self._values(*pair_, f"{path}/{k}", [*around, value])
+                self._attributes(*pair_, f"{path}/{k}", [*around, value])
 
-    def _rest(self, layer, copy, path):
+    def _by_position(self, layer, copy, path):
         """Pairs layers and variables that no attribute leads to by position. Their numbers must be equal."""
         in_copy = held(copy)
         for what, things in held(layer).items():
             seen = {"layers": self.layers, "variables": self.variables}.get(what, self._seeds)
             copied = {id(other) for _, other in seen.values()}
-            both = self._counted(things), self._counted(in_copy[what])
+            both = self._without_inputs(things), self._without_inputs(in_copy[what])
             if len(both[0]) != len(both[1]):
                 self._fail(f"{path} has {len(both[1])} {what} of its own, expected {len(both[0])}")
             left = [one for one in both[0] if id(one) not in seen]
@@ -123,7 +123,7 @@ class _Walk:
             for k, (one, other) in enumerate(zip(left, new)):
                 pair_up(one, other, f"{path}/{getattr(one, 'name', k)}")
 
-    def _counted(self, things):
+    def _without_inputs(self, things):
         """The layers without Input layers.
 
         A copy may have more of them, since its inner models do not share them.
@@ -135,17 +135,21 @@ class _Walk:
         ]
 
     def _variable(self, variable, copy, path):
-        if self._is_new(self.variables, variable, copy, path) and variable.shape != copy.shape:
+        if self._record(self.variables, variable, copy, path) and variable.shape != copy.shape:
             self._fail(f"{path} has the shape {copy.shape}, expected {variable.shape}")
 
     def _seed(self, generator, copy, path):
-        if isinstance(copy, keras.random.SeedGenerator) and self._is_new(
+        if isinstance(copy, keras.random.SeedGenerator) and self._record(
             self._seeds, generator, copy, path
         ):
             self._variable(generator.state, copy.state, f"{path}/state")
 
-    def _is_new(self, found, one, copy, path):
-        """Records a pair. Raises an error if one of the two already belongs to another pair."""
+    def _record(self, found, one, copy, path):
+        """Records a pair, and tells whether it is new.
+
+        Raises:
+            ValueError: One of the two belongs to another pair.
+        """
         before = found.get(id(one))
         if before is not None and before[1] is not copy:
             raise ValueError(

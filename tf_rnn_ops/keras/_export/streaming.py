@@ -9,6 +9,7 @@ import tensorflow as tf
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._export import signatures, streamable, time_axes
 from tf_rnn_ops.keras._export.outputs import named
+from tf_rnn_ops.params.keras.internals import mask_of
 
 # The suffix of the output that has the next value of an input that is a state.
 NEXT = "_next"
@@ -68,8 +69,8 @@ class Stream:
                 f"The model {model.name!r} has no recurrent layer and no causal Conv1D over the steps of an "
                 "input, so it has no states to stream."
             )
-        # If the initial states of a layer are inputs of the model, it needs no other states. The first
-        # trace tells.
+        # Trace once with a state for every layer, and keep the states that the trace used. Layers whose initial
+        # states are inputs of the model used none.
         self.signature, self.has_own_states = [*arguments, specs], True
         self.states: dict[str, Any] = {}
         tf.function(self.function, autograph=False).get_concrete_function(*self.signature)
@@ -188,52 +189,38 @@ class _Calls:
                 "its states belong to."
             )
         self._seen.add(layer)
-        is_recurrent = time_axes.is_recurrent(layer)
-        instead = self._of_recurrent(layer) if is_recurrent else self._of_convolution(layer)
-        return original(instead, *args, **kwargs)
+        call = self._recurrent if time_axes.is_recurrent(layer) else self._convolution
+        return call(original, layer, *args, **kwargs)
 
-    def _of_convolution(self, layer):
-        """A layer that computes the convolution of the previous inputs and the steps."""
+    def _convolution(self, original, layer, inputs, **others):
+        """Calls a causal convolution on the previous inputs and the steps."""
         (spec,) = self._layers[layer].specs
-        instead = layer_calls.variant(layer, padding="valid")
-        original = instead.call
+        inputs = tf.concat([self._states[spec.name], tf.cast(inputs, spec.dtype)], 1)
+        self.new[spec.name] = inputs[:, -spec.shape[1] :]
+        return original(layer_calls.variant(layer, padding="valid"), inputs, **others)
 
-        def call(inputs, **others):
-            inputs = tf.concat([self._states[spec.name], inputs], 1)
-            self.new[spec.name] = inputs[:, -spec.shape[1] :]
-            return original(inputs, **others)
-
-        vars(instead)["call"] = call
-        return instead
-
-    def _of_recurrent(self, layer):
-        """A layer that begins with the states and returns the final states."""
-        specs, structure = self._layers[layer]
-        instead = layer_calls.variant(layer, stateful=False, return_state=True)
-        original = instead.call
-
-        def call(sequences, initial_state=None, mask=None, training=None, **others):
-            del training
-            if mask is not None:
-                raise ValueError(
-                    f"The layer {layer.name!r} gets a mask, but every step of a stream counts: build the model "
-                    "without the Masking layer, or without mask_zero of the Embedding."
-                )
-            own = initial_state is None
-            if own:
-                flat = [self._states[spec.name] for spec in specs]
-                initial_state = keras.tree.pack_sequence_as(structure, flat)
-            output, *new = original(
-                sequences, initial_state=initial_state, training=False, **others
+    def _recurrent(self, original, layer, sequences, initial_state=None, mask=None, *_, **others):
+        """Calls a recurrent layer, which begins with the states and returns the final states."""
+        own = initial_state is None
+        if mask is None and own:  # Keras gives the mask of the sequences to a call without states
+            mask = mask_of(sequences)
+        if mask is not None:
+            raise ValueError(
+                f"The layer {layer.name!r} gets a mask, but every step of a stream counts: build the model "
+                "without the Masking layer, or without mask_zero of the Embedding."
             )
-            if own:
-                self.new |= dict(zip((spec.name for spec in specs), keras.tree.flatten(new)))
-            else:
-                self._note(layer, keras.tree.flatten(initial_state), keras.tree.flatten(new))
-            return (output, *new) if layer.return_state else output
-
-        vars(instead)["call"] = call
-        return instead
+        specs, structure = self._layers[layer]
+        if own:
+            flat = [self._states[spec.name] for spec in specs]
+            initial_state = keras.tree.pack_sequence_as(structure, flat)
+        begun = layer_calls.variant(layer, stateful=False, return_state=True)
+        others |= {"initial_state": initial_state, "training": False}
+        output, *new = original(begun, sequences, **others)
+        if own:
+            self.new |= dict(zip((spec.name for spec in specs), keras.tree.flatten(new)))
+        else:
+            self._note(layer, keras.tree.flatten(initial_state), keras.tree.flatten(new))
+        return (output, *new) if layer.return_state else output
 
     def _note(self, layer, initial, new):
         for state, after in zip(initial, new):

@@ -4,6 +4,7 @@ import re
 
 import keras
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.params.keras.internals import attribute
 
 
@@ -37,7 +38,7 @@ def was_called(model):
 def count_as_called(model):
     """Makes Keras count a model as called. Needs _called; without it this does nothing."""
     if hasattr(model, "_called"):
-        model._called = True
+        _patches.put(model, "_called", True)
 
 
 def made_its_input(model):

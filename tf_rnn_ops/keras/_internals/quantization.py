@@ -2,6 +2,8 @@
 
 import contextlib
 
+from tf_rnn_ops import _patches
+
 
 @contextlib.contextmanager
 def unlocked(layer):
@@ -27,7 +29,7 @@ def count_as_quantized(layer, quantized=True):
     Needs that Keras reads the attribute _is_quantized. Without it quantize() of the layer raises an error,
     because the layer counts as quantized.
     """
-    layer._is_quantized = quantized
+    _patches.put(layer, "_is_quantized", quantized)
 
 
 def autocast(variable, casts):
@@ -41,4 +43,4 @@ def autocast(variable, casts):
         casts: Whether they cast.
     """
     if variable is not None:
-        variable._autocast = casts
+        _patches.put(variable, "_autocast", casts)

@@ -5,36 +5,23 @@ at once, if the backend has such a function. The TensorFlow backend has none yet
 dimension 1 of the output of its backward layer. With time first, dimension 1 is the batch.
 """
 
-import functools
-import inspect
 import warnings
 
 import keras
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.path import switch
-
-_OURS = "_guarded_by_tf_rnn_ops"
 
 
 def guard() -> None:
     """Makes Bidirectional call our layers one by one, and reject stacks with time first."""
     cls = keras.layers.Bidirectional
     for name in overridden.fused_bidirectional_methods():
-        _replace(cls, name, _unless_ours)
-    _replace(cls, "__init__", _checked)
-
-
-def _replace(cls, name, wrap):
-    original = getattr(cls, name, None)
-    if original is not None and not hasattr(original, _OURS):
-        ours = functools.wraps(original)(wrap(original))
-        # Keras reads the signatures of constructors without following __wrapped__.
-        ours.__signature__ = inspect.signature(original)
-        setattr(ours, _OURS, True)
-        setattr(cls, name, ours)
+        _patches.wrap(cls, name, _unless_ours)
+    _patches.wrap(cls, "__init__", _checked)
 
 
 def _unless_ours(original):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from tf_rnn_ops import _seeds
+from tf_rnn_ops import _patches, _seeds
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
 from tf_rnn_ops.keras.layers import cell_options, quantization
 from tf_rnn_ops.keras.path import eligibility, fused
@@ -36,7 +36,7 @@ def jit_property(concerns=lambda layer: True):
     def set_(layer, value):
         layer.__dict__["supports_jit"] = value
         # Keras's own constructors forbid XLA for cuDNN.
-        layer.__dict__["_jit_forbidden"] = not value and not is_set_by_keras()
+        _patches.put(layer, "_jit_forbidden", not value and not is_set_by_keras())
 
     return property(get, set_, doc="Whether Keras may compile the layer with XLA.")
 

@@ -5,10 +5,11 @@ are always registered, but the classes of this package need its import. So the p
 file names this package begins with a function of this module, and pickle imports the package for it.
 """
 
-import functools
 import io
 
 import keras
+
+from tf_rnn_ops import _patches
 
 _PACKAGE = __name__.split(".")[0].encode()
 
@@ -16,9 +17,8 @@ _PACKAGE = __name__.split(".")[0].encode()
 def guard() -> None:
     """Makes pickles of Keras's objects import this package when they are loaded, if they need it."""
     owner = next((cls for cls in keras.Model.__mro__ if "__reduce__" in vars(cls)), object)
-    original = owner.__reduce__
-    if owner is not object and not hasattr(original, "__wrapped__"):
-        setattr(owner, "__reduce__", _importing(original))
+    if owner is not object:
+        _patches.wrap(owner, "__reduce__", _importing)
 
 
 def load(function, arguments):
@@ -27,7 +27,6 @@ def load(function, arguments):
 
 
 def _importing(original):
-    @functools.wraps(original)
     def reduce(self):
         function, arguments, *more = original(self)
         files = [one for one in arguments if isinstance(one, io.BytesIO)]

@@ -2,6 +2,8 @@
 
 import keras
 
+from tf_rnn_ops import _patches
+
 
 def policy_of(layer):
     """The dtype policy of a layer itself: of a DTypePolicyMap the policy of the layer's path.
@@ -69,4 +71,4 @@ def check_mode(layer, reason):
 def withdraw(layer):
     """Gives a layer with float weights a float policy again. Keras sets a policy before it quantizes."""
     if layer.quantization_mode is not None:
-        layer.dtype_policy = float_policy(layer)
+        _patches.put(layer, "dtype_policy", float_policy(layer))

@@ -12,6 +12,7 @@ import functools
 import keras
 import numpy as np
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals.quantization import autocast, count_as_quantized, unlocked
 from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.quantized_cells import OF_CLASS
@@ -51,11 +52,11 @@ def adopt(layer):
     Raises:
         ValueError: As of follow_policies.
     """
-    layer.quantize = Quantize(layer)
+    _patches.put(layer, "quantize", Quantize(layer))
     # WHY not a method: Keras binds `build` when it makes a layer, whose class may be another one later.
-    layer.build = _following(layer, layer.build)
+    _patches.put(layer, "build", _following(layer, layer.build))
     for cell in _op_cells(layer):
-        cell.quantize = Quantize(layer, cell)
+        _patches.put(cell, "quantize", Quantize(layer, cell))
     follow_policies(layer)
 
 
@@ -76,7 +77,7 @@ def follow_policies(layer):
         cls = cells.class_of(cell)
         if cell.quantization_mode is not None or not policies.is_known(cell):
             cls = OF_CLASS.get(cls, cls)
-        _set_class(cell, cls)
+        _patches.change_class(cell, cls)
         if cell.built:
             _check_weights(cell)
     for one in (layer, *its_cells):
@@ -87,10 +88,11 @@ def follow_policies(layer):
 def release(layer):
     """Undoes adopt() for a layer that became a layer of Keras."""
     for cell in _op_cells(layer):
-        _set_class(cell, cells.class_of(cell))
-    layer.build = getattr(layer.build, _OF_KERAS, layer.build)
+        _patches.change_class(cell, cells.class_of(cell))
+    _patches.put(layer, "build", getattr(layer.build, _OF_KERAS, layer.build))
     for one in (layer, *eligibility.cells_of(layer)):
-        vars(one).pop("quantize", None)
+        if "quantize" in vars(one):
+            _patches.remove(one, "quantize")
 
 
 def quantize(layer, mode=None, config=None):
@@ -184,7 +186,7 @@ def _following(layer, build):
         try:
             follow_policies(layer)
         except ValueError:
-            layer.built = False
+            _patches.put(layer, "built", False)
             raise
 
     setattr(build_and_follow, _OF_KERAS, build)
@@ -299,21 +301,17 @@ def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
     """Gives a cell other matrices, as a cell of another class with another policy has them."""
     shapes = {name: getattr(cell, name).shape for name in _matrices(cell)}
     for name in (name for name in old if getattr(cell, name, None) is not None):
-        delattr(cell, name)
-    _set_class(cell, cls)
+        _patches.remove(cell, name)
+    _patches.change_class(cell, cls)
     _set_policy(cell, policy)
     with unlocked(cell):
         for name, shape in shapes.items():
-            setattr(cell, name, cell.add_weight(shape=shape, name=name, initializer="zeros"))
+            weight = cell.add_weight(shape=shape, name=name, initializer="zeros")
+            _patches.put(cell, name, weight)
     for name, array in arrays.items():
         getattr(cell, name).assign(array)
 
 
-def _set_class(cell, cls):
-    # WHY not Keras's __setattr__: it tracks values of attributes.
-    object.__setattr__(cell, "__class__", cls)
-
-
 def _set_policy(layer, policy):
     count_as_quantized(layer, policy.quantization_mode is not None)
-    layer.dtype_policy = policy
+    _patches.put(layer, "dtype_policy", policy)

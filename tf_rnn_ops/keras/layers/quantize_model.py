@@ -3,13 +3,13 @@
 Its filters see a layer where Keras shows them the cell, and the float weights are freed at once.
 """
 
-import functools
 import gc
 import inspect
 import re
 
 import keras
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.keras.layers.quantization import Quantize
 from tf_rnn_ops.keras.path import quantized
 from tf_rnn_ops.params.keras.internals import flatten_layers
@@ -19,15 +19,12 @@ _FUNCTIONS = ("train_function", "test_function", "predict_function")
 
 def guard() -> None:
     """Makes Model.quantize decide about a cell by the name of its layer, and free the float weights."""
-    original = keras.Model.quantize
-    if not hasattr(original, "__wrapped__"):
-        keras.Model.quantize = _extended(original)
+    _patches.wrap(keras.Model, "quantize", _extended)
 
 
 def _extended(original):
     signature = inspect.signature(original)
 
-    @functools.wraps(original)
     def quantize(*args, **kwargs):
         given = signature.bind(*args, **kwargs)
         filters = given.arguments.get("filters")
@@ -57,7 +54,7 @@ def _free(model):
     for inner in layers:
         for name in _FUNCTIONS if isinstance(inner, keras.Model) else ():
             # WHY: TensorFlow tracks the function until the attribute is deleted.
-            delattr(inner, name)
-            setattr(inner, name, None)
+            _patches.remove(inner, name)
+            _patches.put(inner, name, None)
     gc.collect()  # functions are in cycles of references
     quantized.free_kept()

@@ -4,6 +4,7 @@ import contextlib
 import functools
 from typing import Iterable
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.native.tf_internals.lookup import need, want
 
 _OUTPUTS = "tensorflow.python.debug.lib.check_numerics_callback:IGNORE_OP_OUTPUTS"
@@ -26,7 +27,8 @@ def leave_out_of_check_numerics(outputs: Iterable[tuple[str, int]]) -> None:
         from tensorflow.python.debug.lib import check_numerics_callback
 
         pairs = [(name.encode(), number) for name, number in outputs]
-        check_numerics_callback.IGNORE_OP_OUTPUTS = (*known, *(p for p in pairs if p not in known))
+        both = (*known, *(p for p in pairs if p not in known))
+        _patches.put(check_numerics_callback, "IGNORE_OP_OUTPUTS", both)
 
 
 @functools.cache

@@ -64,7 +64,7 @@ class KerasStack:
 
     @property
     def is_chain(self):
-        """Whether calls of one layer after the other, with one tensor each, compute the same function."""
+        """Whether a keras.Sequential of `layers` computes the same function."""
         backwards = self.stack.go_backwards and len(self.cells) > 1
         return not (backwards or self._with_states)
 
