@@ -16,7 +16,7 @@ class Patch(NamedTuple):
         module: The module, from the folder tf_rnn_ops.
         owner: The object, class or module with the attributes.
         names: Their names.
-        why: What the change is for.
+        why: The purpose of the change.
     """
 
     module: str

@@ -57,7 +57,7 @@ OWN = {
         "vars(found).update(vars(layer), **attributes)",
     },
     "keras/_convert/stacks/stack_to_keras.py": {"layer.trainable", "operation.name"},
-    # What the property supports_jit itself stores.
+    # The store of the property supports_jit itself.
     "keras/layers/drop_in.py": {"layer.__dict__['supports_jit']"},
     "keras/layers/jit_flag.py": {"layer.supports_jit"},
     "keras/layers/options.py": {
@@ -188,7 +188,7 @@ def test_only_listed_names_change():
 
 
 def test_a_function_is_wrapped_once():
-    """Also if another package has wrapped ours in the meantime, and not if another one has wrapped the original."""
+    """Also if another package has wrapped the wrapper in the meantime, and not if another one has wrapped the original."""
 
     class Model:
         def quantize(self, mode):
