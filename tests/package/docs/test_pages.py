@@ -118,7 +118,9 @@ def _paths_without_a_file(text, page):
         first = name.split("/")[0]
         if not any((root / first).is_dir() for root in roots) or first == "build":
             continue  # no path: a name in a checkpoint, a file that a build makes
-        if not any((root / name).exists() or [*root.glob(f"{name}.*")] for root in roots):
+        # NAME is any name.
+        any_name = name.replace("NAME", "*")
+        if not any([*root.glob(any_name), *root.glob(f"{any_name}.*")] for root in roots):
             yield name
 
 

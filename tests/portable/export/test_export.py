@@ -353,7 +353,7 @@ def broken(monkeypatch):
 
     def make(**functions):
         module = type(saved_model)("broken")
-        for name in ("write", "load", "run"):
+        for name in ("write", "load"):
             setattr(module, name, functions.get(name, getattr(saved_model, name)))
         monkeypatch.setattr(formats, "writer", lambda name: module)
 
