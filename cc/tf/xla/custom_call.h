@@ -25,6 +25,10 @@ inline int64_t NextCallSite() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+inline xla::Shape RowMajor(xla::PrimitiveType type, absl::Span<const int64_t> dims) {
+  return xla::ShapeUtil::MakeShapeWithDescendingLayout(type, dims);
+}
+
 // Additional attributes of the handlers for GPUs (cc/ffi/gpu_handlers.h).
 inline std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
                                  const std::vector<XlaTensor>& operands) {
@@ -97,7 +101,7 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
     }
     xla::PrimitiveType xla_type;
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &xla_type));
-    shapes.push_back(xla::ShapeUtil::MakeShape(xla_type, shape.dims));
+    shapes.push_back(RowMajor(xla_type, shape.dims));
   }
 
   // Dropout draws masks, so two calls with equal inputs have different results.
@@ -107,10 +111,17 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
                      tensorflow::TryGetNodeAttr(node, "dropout", &dropout) && dropout > 0 &&
                      tensorflow::TryGetNodeAttr(node, "is_training", &is_training) && is_training;
   std::vector<XlaOp> inputs;
-  for (const XlaTensor& operand : operands) inputs.push_back(operand.op);
+  std::vector<xla::Shape> input_shapes;
+  for (const XlaTensor& operand : operands) {
+    inputs.push_back(operand.op);
+    const xla::Shape& shape = operand.shape;
+    input_shapes.push_back(RowMajor(shape.element_type(), shape.dimensions()));
+  }
   const std::string more = on_gpu ? GpuAttributes(context, op, operands) : "";
-  const XlaOp tuple = xla::CustomCall(
-      context->builder(), node.op(), inputs, xla::ShapeUtil::MakeTupleShape(shapes),
+  // WHY the layouts: without them XLA for GPUs may let a transposition beside the call change them,
+  // and the handlers read and write row-major tensors only.
+  const XlaOp tuple = xla::CustomCallWithLayout(
+      context->builder(), node.op(), inputs, xla::ShapeUtil::MakeTupleShape(shapes), input_shapes,
       AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0, more),
       /*has_side_effect=*/draws, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
       xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);

@@ -3,12 +3,15 @@
 Most of these computations do not run kernels of XLA, which a mock GPU cannot run.
 """
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import calls, cases, devices, packed_calls, tf_ops
+from support import calls, cases, devices, layer_ops, packed_calls, tf_ops
+from support.layer_cases import layer_case
 from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
 
@@ -96,6 +99,47 @@ def test_every_op_that_a_gpu_has(rng):
         for known in ((), ("sequence_lengths", "seq_len_max")):
             assert_same_bits(run_compiled(call, known), want)
     assert seen >= {"CudnnRNNV3", "CudnnRNNBackpropV3", "CudnnRNNV3Packed", "BlockLSTMGradV2"}
+
+
+def turned(tensor):
+    """With the first two of three dimensions swapped, which XLA may express by a layout."""
+    return tf.transpose(tensor, [1, 0, 2]) if tensor.shape.rank == 3 else tensor
+
+
+def custom_calls(function, *arguments):
+    """The custom calls of a compiled function, as lines of text."""
+    compiler = tf.function(function, jit_compile=True).experimental_get_compiler_ir(*arguments)
+    text = compiler(stage="optimized_hlo", platform_name="GPU")
+    return [line for line in text.splitlines() if " custom-call(" in line and "TfRnnOps" in line]
+
+
+def beside_transpositions(call):
+    def run(tensors):
+        found = getattr(ops, call.op)(**tf.nest.map_structure(turned, tensors), **call.attrs)
+        return [turned(tensor) for tensor in tf.nest.flatten(found)]
+
+    return run
+
+
+def test_tensors_of_handlers_are_row_major(rng):
+    """A transposition beside a call must not become a layout of its operand or of its result."""
+    layer = layer_case("lstm", (5, 3, 4, 6), rng, "float32")
+    layer_call = calls.Call("LayerRNN", layer_ops.tensors(layer), layer.attrs())
+    seen = set()
+    for call in (*valid_calls(rng), layer_call):
+        if call.op in PARAMETER_OPS:
+            continue
+        tensors = tf.nest.map_structure(lambda v: turned(tf.constant(v)), dict(call.tensors))
+
+        lines = custom_calls(beside_transpositions(call), tensors)
+        assert lines, call.op
+        for line in lines:
+            signature = line.split(", metadata=")[0]
+            layouts = re.findall(r"\w\[[\d,]*\]\{([\d,]+)\}", signature)
+            seen.update(layouts)
+            dims = [[int(d) for d in v.split(",")] for v in layouts]
+            assert all(d == sorted(d, reverse=True) for d in dims), line
+    assert "2,1,0" in seen
 
 
 @pytest.mark.real_gpu
