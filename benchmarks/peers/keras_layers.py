@@ -34,7 +34,9 @@ def _own(name, layers, problem, weights, extra):
     import tf_rnn_ops.keras
 
     p = problem
-    extra = {"dtype": p.dtype, **extra}
+    # As in layer(): the values are set below.
+    zeros = {"kernel_initializer": "zeros", "recurrent_initializer": "zeros"}
+    extra = {"dtype": p.dtype, **zeros, **extra}
     if name == "ProjectedLSTM":
         extra["num_proj"] = p.S
     if layers is keras.layers:

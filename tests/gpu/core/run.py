@@ -5,7 +5,7 @@
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
 first: `stack`, `engine` (stacks without cuDNN), `block` and `layers` compare every configuration with float64, `matrix`, `block-times`,
-`layer-times` and `sweep` measure, `streams` may hang. `persistent` and `persistent-times` are for the
+`layer-times`, `choices` and `sweep` measure, `streams` may hang. `persistent` and `persistent-times` are for the
 persistent kernels of LayerRNN, and `sanitizer` runs small ones under compute-sanitizer. A check that hangs, crashes or loses the GPU costs only itself. The log
 and the report are complete up to the last check at every moment, so a run that is cut off is of
 use. With --pretend, device memory is host memory, for a mock driver, cuDNN and cuBLAS.
@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import verification_page  # noqa: E402
 
 SECTIONS = ("stack", "engine", "block", "layers", "matrix", "block-times", "layer-times")
-SECTIONS += ("persistent", "persistent-times", "sweep", "sanitizer", "streams")
+SECTIONS += ("persistent", "persistent-times", "sweep", "choices", "sanitizer", "streams")
 _SHARE = re.compile(r"^(?:ok  |FAIL) (\S+ \S+) .*?([\d.e+-]+|inf) of the bound")
 _ROW = re.compile(r"\|(?: [^|]* \|)+")
 # The columns of matrix.HEAD and sweep.HEAD, which need PyTorch to be read; the tests compare them.
@@ -47,6 +47,10 @@ PERSISTENT_TIMES_HEAD = (
 )
 BLOCK_HEAD = "type | T, B, I, H | inference | torch.nn.LSTM | training | torch.nn.LSTM"
 LAYER_HEAD = "type | T, B, I, H | layer | inference, us a step | training, us a step"
+CHOICES_HEAD = (
+    "cell | type | T, L, D | H | B | cuDNN, inference | persistent, inference | steps, inference | "
+    "cuDNN, training | persistent, training | steps, training"
+)
 TABLES = (
     ("matrix", "microseconds", MATRIX_HEAD),
     ("block-times", "microseconds", BLOCK_HEAD),
@@ -54,6 +58,7 @@ TABLES = (
     ("persistent-times", "microseconds of a step", PERSISTENT_TIMES_HEAD),
     ("persistent-loads", "milliseconds", "kernel | load"),
     ("sweep", "microseconds", SWEEP_HEAD),
+    ("choices", "microseconds", CHOICES_HEAD),
 )
 
 
@@ -144,7 +149,7 @@ def main():
     parser.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     start = time.monotonic()
-    command = [sys.executable, str(HERE / "suite.py"), str(build(arguments.library))]
+    command = [sys.executable, str(HERE / "suite.py"), str(build(arguments.library.resolve()))]
     command += ["--sections", *arguments.only] + ["--pretend"] * arguments.pretend
     report = Report(" ".join(["python3", "tests/gpu/core/run.py", *sys.argv[1:]]))
     log = open(arguments.log, "w", buffering=1) if arguments.log else None

@@ -8,6 +8,7 @@ import isolation
 import torch
 from block_lstm_checks import BlockLstm, block_checks, block_times
 from checks import stack_checks, stream_checks
+from choices import choice_checks
 from core import Core
 from engine_checks import engine_checks
 from layer_checks import Layer, layer_checks, layer_times
@@ -55,12 +56,14 @@ def main():
         "sanitizer": lambda: sanitizer_checks(arguments.library, arguments.pretend),
         "sanitized": lambda: sanitized_checks(layer),
         "sweep": lambda: sweep_checks(core),
+        "choices": lambda: choice_checks(core),
         "streams": lambda: stream_checks(core),
     }
     name = torch.cuda.get_device_name() if device == "cuda" else "a pretended GPU"
     # Without cuDNN all but the stacks can still be checked, and the error is that of each stack.
     needs_cudnn = any(
-        section in ("stack", "matrix", "sweep", "streams") for section in arguments.sections
+        section in ("stack", "matrix", "sweep", "choices", "streams")
+        for section in arguments.sections
     )
     cudnn = f", cuDNN {core.cudnn_version()}" if needs_cudnn else ""
     print(f"device: {name}{cudnn}, PyTorch {torch.__version__}", flush=True)

@@ -71,7 +71,7 @@ def test_the_whole_run_fills_the_page(rehearse, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Title\n<!-- begin core -->\nold\n<!-- end core -->\nafter\n")
     done = rehearse(
-        "--only", "block", "matrix", "block-times", "sweep", "streams", "--report", page
+        "--only", "block", "matrix", "block-times", "sweep", "choices", "streams", "--report", page
     )
     passed, failed = counts(done)
     assert (done.returncode, failed) == (0, 0), done.stdout[-3000:] + done.stderr[-3000:]
@@ -175,7 +175,7 @@ def test_a_way_that_fails_costs_its_cell_only(rehearse, tmp_path):
     assert "TF_RNN_OPS_CUDNN_ALGO must be one of" in page.read_text()
 
 
-@pytest.mark.parametrize("name", ["matrix", "sweep", "persistent_times"])
+@pytest.mark.parametrize("name", ["matrix", "sweep", "choices", "persistent_times"])
 def test_the_head_of_a_table_is_that_of_its_rows(name):
     program = f"import {name}, run; assert ' | '.join({name}.HEAD) == run.{name.upper()}_HEAD"
     subprocess.run([sys.executable, "-B", "-c", program], cwd=HERE, check=True)
