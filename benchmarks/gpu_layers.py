@@ -2,9 +2,8 @@
 
     python -m benchmarks.gpu_layers [--device GPU:0] [--rounds 3] [--shapes FILE] [--only VARIANT ...]
 
-Needs TF_RNN_OPS_GPU_LAYERS=1 for what LayerRNN runs. The time of a call is measured as in a training
-loop: many calls of a tf.function and one synchronisation at the end, divided by the number of calls.
-The variants alternate, round by round. --device CPU:0 is only a test of this program.
+The time of a call is measured as in a training loop: many calls of a tf.function and one synchronisation
+at the end, divided by the number of calls. The variants alternate, round by round. --device CPU:0 is only a test of this program.
 """
 
 import argparse

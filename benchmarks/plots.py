@@ -185,9 +185,9 @@ def _machine(results):
 # The questions of draw_paths from top to bottom: (question, answer that leaves the column, path there).
 _QUESTIONS = (
     ("Do cells, activations and arguments have an op?", "no", "keras: Keras's implementation"),
-    ("Does TensorFlow see a GPU?", "yes", "fused: CudnnRNNV3 on cuDNN; keras: XLA, some arguments"),
     ("int8 weights under XLA?", "yes", "keras: Keras's implementation"),
     ("dropout=1 or recurrent_dropout=1 in training?", "yes", "keras: Keras's implementation"),
+    ("Is there a GPU, and has cuDNN this call?", "yes", "fused: CudnnRNNV3"),
 )
 
 

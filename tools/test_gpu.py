@@ -165,12 +165,10 @@ def make_steps(device, folder, page=None, short=False):
         Step("info", [python, "-m", "tf_rnn_ops", "info"]),
         Step("parity", [*pytest, parity], **place),
         Step("benchmark", benchmark, **cure),
-        # Nothing else of the run depends on the variable.
         Step(
             "gpu",
             [*pytest, str(tests / "gpu" / "device")],
             not_on_gpu,
-            TF_RNN_OPS_GPU_LAYERS="1",
             **place,
         ),
         Step("parity-standard", [*pytest, parity], TF_RNN_OPS_CUDNN_ALGO="standard", **place),

@@ -40,6 +40,6 @@ libraries=$PWD/build/gpu_mock
 # From build/, so that tf_rnn_ops is the one that PYTHON has and not the source tree.
 cd build
 exec env LD_LIBRARY_PATH="$libraries" PYTHONPATH="$site${PYTHONPATH:+:$PYTHONPATH}" \
-  CUDA_VISIBLE_DEVICES=0 TF_RNN_OPS_TEST_DEVICE=GPU:0 TF_RNN_OPS_TEST_PRETEND_GPU=1 TF_RNN_OPS_GPU_LAYERS=1 \
+  CUDA_VISIBLE_DEVICES=0 TF_RNN_OPS_TEST_DEVICE=GPU:0 TF_RNN_OPS_TEST_PRETEND_GPU=1 \
   TF_CPP_MIN_LOG_LEVEL=2 TF_ENABLE_ONEDNN_OPTS=0 \
   "$python" -m pytest -p no:cacheprovider ../tests/ops/parity/test_device_parity.py ../tests/gpu/device "$@"

@@ -3,7 +3,7 @@
 #include "cc/gpu/cudnn_api.h"
 #include "cc/gpu/driver_api.h"
 #include "cc/gpu/elementwise.h"
-#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/gpu/engine_choice.h"
 #include "cc/gpu/rnn_executor.h"
 #include "cc/gpu/rnn_libraries.h"
 #include "cc/gpu/rnn_reserve.h"
@@ -45,12 +45,12 @@ Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call) {
     RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
     return ForwardWithoutSteps(*ops, args, call);
   }
-  GpuAlgorithm algorithm;
-  RNN_OPS_RETURN_IF_ERROR(GetGpuAlgorithm(&algorithm));
-  if (algorithm.replaces_cudnn) {
+  EngineChoice choice;
+  RNN_OPS_RETURN_IF_ERROR(ChooseEngine(args.problem, args.problem.dtype, call.stream, &choice));
+  if (choice.replaces_cudnn) {
     ProductLibraries libraries;
     RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
-    return RunStackForward(libraries, algorithm.steps, args, call);
+    return RunStackForward(libraries, choice.steps, args, call);
   }
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
@@ -64,11 +64,11 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
     return BackwardWithoutSteps(*ops, args, call);
   }
   if (WithoutFlag(args.algorithm) == kStackAlgorithm) {
-    GpuAlgorithm algorithm;
+    EngineChoice choice;
     ProductLibraries libraries;
-    RNN_OPS_RETURN_IF_ERROR(GetGpuAlgorithm(&algorithm));
+    RNN_OPS_RETURN_IF_ERROR(ChooseEngine(args.problem, args.problem.dtype, call.stream, &choice));
     RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
-    return RunStackBackward(libraries, algorithm.steps, args, call);
+    return RunStackBackward(libraries, choice.steps, args, call);
   }
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
@@ -78,18 +78,18 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
 Status RnnReserveBytes(const StackProblem& problem, int device, int64_t* bytes) {
   *bytes = 0;
   if (problem.max_time == 0 || problem.batch == 0) return Status();
-  GpuAlgorithm algorithm;
-  RNN_OPS_RETURN_IF_ERROR(GetGpuAlgorithm(&algorithm));
-  if (algorithm.replaces_cudnn) {
-    *bytes = StackReserveBytes(problem);
-    return Status();
-  }
   RnnExecutor* executor = nullptr;
   const DriverApi* driver = nullptr;
   ScopedPrimaryContext context;
-  RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
+  EngineChoice choice;
   RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
   RNN_OPS_RETURN_IF_ERROR(context.Enter(*driver, device));
+  RNN_OPS_RETURN_IF_ERROR(ChooseEngine(problem, problem.dtype, /*stream=*/nullptr, &choice));
+  if (choice.replaces_cudnn) {
+    *bytes = StackReserveBytes(problem);
+    return Status();
+  }
+  RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
   return executor->ReserveBytes(problem, device, bytes);
 }
 

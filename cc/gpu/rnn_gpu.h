@@ -84,8 +84,8 @@ struct RnnBackwardArgs {
 // and sequences of length 0. They do not wait for the device. The first call of a network may run
 // one extra step, to test whether cuDNN accepts an algorithm.
 //
-// If the environment variable TF_RNN_OPS_GPU_ALGO names steps of this package, RnnForward uses
-// these instead of cuDNN (stack/stack_gpu.h). RnnBackward uses what wrote the reserve space.
+// Where ChooseEngine() says so (engine_choice.h), RnnForward runs steps of this package instead of
+// cuDNN (stack/stack_gpu.h). RnnBackward uses what wrote the reserve space.
 //
 // Errors:
 // - FailedPrecondition if the driver, cuDNN or, for steps of this package, cuBLAS cannot be opened.

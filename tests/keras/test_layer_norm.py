@@ -106,14 +106,6 @@ def test_other_activations(rng, op_calls):
     assert "norm_epsilon=0" in explain(make(norm_epsilon=0), print_fn=None)[0].reason
 
 
-def test_on_the_loop_where_there_is_a_gpu(rng, op_calls, gpu_in_sight):
-    layer = make()
-    x, states = compare.values(rng)
-    compare.assert_same(loop_of(layer), layer, x, None, states, training=True)
-    assert op_calls == []
-    assert explain(layer, print_fn=None)[0].reason == "layer normalization has no kernel for GPUs"
-
-
 @pytest.mark.parametrize(
     ("policy", "eps"), [("mixed_bfloat16", 2**-8), ("mixed_float16", 2**-11), ("float16", 2**-11)]
 )

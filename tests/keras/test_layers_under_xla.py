@@ -214,12 +214,12 @@ def test_automatic_compilation_leaves_cpus_out():
     assert model_of(LAYERS["LSTM"], "auto", False).jit_compile is False
 
 
-def test_a_gpu_keeps_the_loop(rng, op_calls, gpu_in_sight):
-    """There is no kernel for it: Keras is told, and a function that is compiled has the loop."""
+def test_layer_rnn_where_there_is_a_gpu(op_calls, gpu_in_sight):
+    """CudnnRNNV3 under XLA needs the lengths on the host, and LayerRNN does not."""
     layer = tf_rnn_ops.keras.GRU(4)
-    assert layer.supports_jit is False
+    assert layer.supports_jit is True
     tf.function(layer, jit_compile=True)(tf.ones([2, 3, 4]))
-    assert op_calls == []
+    assert op_calls == ["LayerRNN"]
 
 
 def test_without_the_library_the_loop_runs_and_explain_says_so(rng, op_calls, monkeypatch):

@@ -120,29 +120,6 @@ def test_other_activations(rng, op_calls):
     assert "activation=elu" in explain(make(activation="elu"), print_fn=None)[0].reason
 
 
-@pytest.mark.parametrize(
-    ("part", "why"),
-    [
-        ("all", "num_proj=3; there is no kernel with a projection for GPUs"),
-        ("limit", "cell_clip=0.375; with clip_gradient=True there is no kernel for GPUs"),
-    ],
-)
-def test_on_the_loop_where_there_is_a_gpu(part, why, rng, op_calls, gpu_in_sight):
-    layer = make(part)
-    x, states = values(layer, rng)
-    compare.assert_same(loop_of(layer), layer, x, None, states, training=True)
-    assert op_calls == []
-    assert explain(layer, print_fn=None)[0].reason == why
-
-
-@pytest.mark.parametrize("part", ["peepholes", "none"])
-def test_on_the_op_where_there_is_a_gpu(part, rng, op_calls, gpu_in_sight):
-    layer = make(part, return_sequences=True)
-    x, states = values(layer, rng)
-    compare.assert_same(loop_of(layer), layer, x, compare.MASKS["holes"], states, training=True)
-    assert op_calls == ["BlockLSTMV2"]
-
-
 def test_a_gradient_that_ignores_the_limit(rng, op_calls):
     """The function of PeepholeLSTM. The outputs are the same with a gradient that does not ignore clipping."""
     given = {"use_peepholes": True, "cell_clip": 0.375, "clip_gradient": False}

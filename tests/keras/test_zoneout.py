@@ -142,14 +142,6 @@ def test_without_rates_it_is_the_layer_of_keras(kind, rng, op_calls):
     assert "LayerRNN" in op_calls
 
 
-def test_where_the_op_cannot_run(rng, op_calls, gpu_in_sight):
-    layer = make(ZoneoutLSTM)
-    x, states = values(ZoneoutLSTM, rng)
-    compare.assert_same(loop_of(layer), layer, x, None, states)
-    assert op_calls == []
-    assert explain(layer, print_fn=None)[0].reason == "zoneout has no kernel for GPUs"
-
-
 def test_a_gru_that_resets_before(rng, op_calls):
     layer = make(ZoneoutGRU, reset_after=False)
     x, states = values(ZoneoutGRU, rng)

@@ -211,14 +211,7 @@ def _c_library() -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype = ctypes.c_char_p
         function.argtypes = []
-    library.tf_rnn_ops_gpu_layers.restype = ctypes.c_int
-    library.tf_rnn_ops_gpu_layers.argtypes = []
     return library
-
-
-def gpu_layers() -> bool:
-    """Whether LayerRNN has kernels for GPUs: TF_RNN_OPS_GPU_LAYERS was 1 when the library was loaded."""
-    return bool(_c_library().tf_rnn_ops_gpu_layers())
 
 
 def cpu_isa() -> str:

@@ -65,9 +65,8 @@ def LayerRNN(
 ) -> LayerRNNOutput:
     """Runs one recurrent layer in one direction, with weights in Keras's format.
 
-    The Keras layers of this package call this op on a CPU. It has a kernel for GPUs only with the
-    environment variable TF_RNN_OPS_GPU_LAYERS=1; CudnnRNNV3 always has one. S is the size of a hidden
-    state: P with a projection, otherwise H. G is the number of gates:
+    The Keras layers of this package call this op on a CPU, and on a GPU where CudnnRNNV3 cannot run the
+    call. S is the size of a hidden state: P with a projection, otherwise H. G is the number of gates:
 
         'lstm'              4, in the order i, f, c, o
         'gru'               3, in the order z, r, h; reset gate after the product (reset_after=True)

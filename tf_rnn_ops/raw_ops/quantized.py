@@ -99,8 +99,8 @@ def QuantizedLayerRNN(
     the result of a sequence does not depend on the other sequences. A row with NaN or infinity gives NaN
     in that row only.
 
-    A gradient raises LookupError. There is no kernel for XLA. The kernel for GPUs, which needs the
-    environment variable TF_RNN_OPS_GPU_LAYERS=1, does not round operands to 8 bits.
+    A gradient raises LookupError. There is no kernel for XLA. The kernel for GPUs does not round operands
+    to 8 bits.
 
     Args:
         input: [T, B, I], of type bfloat16, half or float32.

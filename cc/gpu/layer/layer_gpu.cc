@@ -1,9 +1,7 @@
 // The functions of layer_gpu.h and block_lstm_gpu.h, with the libraries of the process.
 #include "cc/gpu/layer/layer_gpu.h"
 
-#include <cstdlib>
-#include <cstring>
-
+#include "cc/gpu/engine_choice.h"
 #include "cc/gpu/layer/block_lstm_gpu.h"
 #include "cc/gpu/layer/layer_executor.h"
 
@@ -22,31 +20,14 @@ Status RunInProcess(Status (*run)(const ProductLibraries&, const Args&, DeviceAl
 template <typename Args>
 Status RunLayer(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
                 const Args& args, DeviceAllocator* allocator, void* stream) {
-  GpuAlgorithm algorithm;
-  RNN_OPS_RETURN_IF_ERROR(GetGpuAlgorithm(&algorithm));
+  EngineChoice choice;
+  RNN_OPS_RETURN_IF_ERROR(ChooseEngine(args.problem, args.problem.dtype, stream, &choice));
   Args chosen = args;
-  chosen.algorithm = algorithm.steps;
+  chosen.algorithm = choice.steps;
   return RunInProcess(run, chosen, allocator, stream);
 }
 
 }  // namespace
-
-Status ParseGpuAlgorithm(const char* text, GpuAlgorithm* algorithm) {
-  *algorithm = {};
-  if (text == nullptr || *text == '\0' || std::strcmp(text, "cudnn") == 0) return Status();
-  const bool persistent = std::strcmp(text, "persistent") == 0;
-  if (!persistent && std::strcmp(text, "steps") != 0) {
-    return InvalidArgument(
-        "TF_RNN_OPS_GPU_ALGO must be one of cudnn, persistent, steps, but it is '", text, "'.");
-  }
-  algorithm->replaces_cudnn = true;
-  algorithm->steps = persistent ? LayerAlgorithm::kPersistent : LayerAlgorithm::kSteps;
-  return Status();
-}
-
-Status GetGpuAlgorithm(GpuAlgorithm* algorithm) {
-  return ParseGpuAlgorithm(std::getenv("TF_RNN_OPS_GPU_ALGO"), algorithm);
-}
 
 Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream) {
   return RunLayer(RunLayerForward, args, allocator, stream);

@@ -66,23 +66,10 @@ struct LayerBackwardArgs {
 // The size of the reserve space of training. Depends on nothing but the problem.
 int64_t LayerReserveBytes(const LayerProblem& problem);
 
-// The choice of the environment variable TF_RNN_OPS_GPU_ALGO. No GPU has timed this package's steps
-// next to cuDNN, so there is no table: the value decides for all problems.
-struct GpuAlgorithm {
-  bool replaces_cudnn = false;  // for CudnnRNNV3: steps of this package instead of cuDNN
-  LayerAlgorithm steps = LayerAlgorithm::kSteps;
-};
-
-// `text`: "cudnn", "persistent" or "steps". Null means cudnn. LayerRNN, which cuDNN cannot run,
-// then runs its steps.
-Status ParseGpuAlgorithm(const char* text, GpuAlgorithm* algorithm);
-// Reads the variable.
-Status GetGpuAlgorithm(GpuAlgorithm* algorithm);
-
 // The functions enqueue the whole call on `stream` (a CUstream), in the context of the stream, and
 // fill every output, also for B = 0 or T = 0. They do not wait for the device and copy nothing to
 // or from the host, so a CUDA graph may capture them after a first call, which loads modules. The
-// algorithm is that of the environment variable TF_RNN_OPS_GPU_ALGO.
+// algorithm is that of ChooseEngine() (engine_choice.h).
 //
 // Errors: FailedPrecondition if the driver or cuBLAS cannot be opened, ResourceExhausted if
 // `allocator` has no memory, Internal with the function and its text if a call of the driver or

@@ -1,25 +1,21 @@
 // LayerRNN, its other forms and its gradient on a GPU. On a GPU the ops with packed weights read
 // the unpacked weights, and int8 weights are multiplied by their scales at each call.
 #include <cstdint>
-#include <utility>
 
 #include "cc/core/network/op_spec.h"
 #include "cc/gpu/call_args.h"
 #include "cc/gpu/layer/layer_gpu.h"
-#include "cc/gpu/layer/switch.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/reserve_maker.h"
-#include "tensorflow/core/framework/kernel_def_builder.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -118,37 +114,21 @@ class PackLayerGpuKernel : public PackNothingKernel {
   LastPlan last_plan_;
 };
 
-template <typename Kernel>
-OpKernel* Create(OpKernelConstruction* context) {
-  return new Kernel(context);
-}
+using tensorflow::DEVICE_GPU;
 
-void Register(tensorflow::KernelDefBuilder&& kernel, OpKernel* (*create)(OpKernelConstruction*)) {
-  tensorflow::kernel_factory::OpKernelRegistrar(kernel.Device(tensorflow::DEVICE_GPU).Build(),
-                                                "rnn_ops::tf_kernels::LayerGpuKernel", create);
-}
-
-// WHY not REGISTER_KERNEL_BUILDER: without the switch the ops must have no kernel for GPUs, so that
-// TensorFlow places them on the CPU.
-bool RegisterIfSwitchedOn() {
-  if (!gpu::LayersSwitchedOn()) return false;
-  using tensorflow::KernelDefBuilder;
-  Register(KernelDefBuilder("TfRnnOps>LayerRNN"),
-           &Create<KernelOf<LayerForwardGpuKernel, kLayerRnn>>);
-  Register(std::move(KernelDefBuilder("TfRnnOps>LayerRNNPacked").HostMemory("packed")),
-           &Create<KernelOf<LayerForwardGpuKernel, kLayerRnnPacked>>);
-  Register(std::move(KernelDefBuilder("TfRnnOps>QuantizedLayerRNN").HostMemory("packed")),
-           &Create<KernelOf<LayerForwardGpuKernel, kQuantizedLayerRnn>>);
-  Register(KernelDefBuilder("TfRnnOps>LayerRNNBackprop"),
-           &Create<KernelOf<LayerBackpropGpuKernel, kLayerRnnBackprop>>);
-  Register(std::move(KernelDefBuilder("TfRnnOps>PackLayerRNN").HostMemory("packed")),
-           &Create<PackLayerGpuKernel<kPackLayerRnn>>);
-  Register(std::move(KernelDefBuilder("TfRnnOps>PackQuantizedLayerRNN").HostMemory("packed")),
-           &Create<PackLayerGpuKernel<kPackQuantizedLayerRnn>>);
-  return true;
-}
-
-[[maybe_unused]] const bool registered = RegisterIfSwitchedOn();
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNN").Device(DEVICE_GPU),
+                        KernelOf<LayerForwardGpuKernel, kLayerRnn>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNPacked").Device(DEVICE_GPU).HostMemory("packed"),
+                        KernelOf<LayerForwardGpuKernel, kLayerRnnPacked>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>QuantizedLayerRNN").Device(DEVICE_GPU).HostMemory("packed"),
+                        KernelOf<LayerForwardGpuKernel, kQuantizedLayerRnn>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNBackprop").Device(DEVICE_GPU),
+                        KernelOf<LayerBackpropGpuKernel, kLayerRnnBackprop>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>PackLayerRNN").Device(DEVICE_GPU).HostMemory("packed"),
+                        PackLayerGpuKernel<kPackLayerRnn>);
+REGISTER_KERNEL_BUILDER(
+    Name("TfRnnOps>PackQuantizedLayerRNN").Device(DEVICE_GPU).HostMemory("packed"),
+    PackLayerGpuKernel<kPackQuantizedLayerRnn>);
 
 }  // namespace
 }  // namespace tf_kernels

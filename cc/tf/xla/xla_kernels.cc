@@ -15,7 +15,6 @@
 
 #include "cc/ffi/gpu_handlers.h"
 #include "cc/ffi/handlers.h"
-#include "cc/gpu/layer/switch.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/xla/op_kernels.h"
 #include "cc/tf/xla/params_kernels.h"
@@ -96,10 +95,8 @@ void RegisterHandlers(const char* device, const char* platform,
 bool RegisterOurs() {
   RegisterHandlers(kXlaCpu, "Host", ffi::kHandlers);
   RegisterHandlers(kXlaGpu, "CUDA", ffi::kGpuHandlers);
-  if (gpu::LayersSwitchedOn()) {
-    RegisterHandlers(kXlaGpu, "CUDA", ffi::kGpuLayerHandlers);
-    Register(kXlaGpu, {{"TfRnnOps>PackLayerRNN", &Create<PackNothingKernel>}});
-  }
+  RegisterHandlers(kXlaGpu, "CUDA", ffi::kGpuLayerHandlers);
+  Register(kXlaGpu, {{"TfRnnOps>PackLayerRNN", &Create<PackNothingKernel>}});
   for (const char* device : {kXlaCpu, kXlaGpu}) {
     Register(device,
              {

@@ -475,28 +475,6 @@ TEST(PersistentSteps, ThePtxOfEachKernelIsItsOwn) {
   EXPECT_EQ(PersistentPtx(static_cast<int>(rows.size()), &unused).code(), Code::kInternal);
 }
 
-TEST(PersistentSteps, TheEnvironmentVariable) {
-  const struct {
-    const char* text;
-    bool replaces_cudnn;
-    LayerAlgorithm steps;
-  } values[] = {{nullptr, false, LayerAlgorithm::kSteps},
-                {"", false, LayerAlgorithm::kSteps},
-                {"cudnn", false, LayerAlgorithm::kSteps},
-                {"steps", true, LayerAlgorithm::kSteps},
-                {"persistent", true, LayerAlgorithm::kPersistent}};
-  GpuAlgorithm algorithm;
-  for (const auto& value : values) {
-    ASSERT_TRUE(ParseGpuAlgorithm(value.text, &algorithm).ok());
-    EXPECT_EQ(algorithm.replaces_cudnn, value.replaces_cudnn);
-    EXPECT_EQ(algorithm.steps, value.steps);
-  }
-  const Status status = ParseGpuAlgorithm("fast", &algorithm);
-  EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(status.message(),
-            "TF_RNN_OPS_GPU_ALGO must be one of cudnn, persistent, steps, but it is 'fast'.");
-}
-
 }  // namespace
 }  // namespace gpu
 }  // namespace rnn_ops

@@ -90,9 +90,10 @@ Status MakeProblem(const CoreRnn& core, gpu::StackProblem* problem) {
 }
 
 // Whether the call runs without cuDNN.
-bool RunsEngine(const CoreRnn& core, gpu::GpuAlgorithm* chosen) {
-  return core.algo != nullptr && gpu::ParseGpuAlgorithm(core.algo, chosen).ok() &&
-         chosen->replaces_cudnn;
+bool RunsEngine(const CoreRnn& core, gpu::LayerAlgorithm* steps) {
+  const std::string algo = core.algo == nullptr ? "" : core.algo;
+  *steps = algo == "persistent" ? gpu::LayerAlgorithm::kPersistent : gpu::LayerAlgorithm::kSteps;
+  return algo == "persistent" || algo == "steps";
 }
 
 }  // namespace
@@ -115,8 +116,8 @@ Status Forward(const CoreRnn& core, void* const tensors[7], gpu::DeviceAllocator
   args.reserve = reserve;
   args.algorithm = algorithm;
   const gpu::RnnGpuCall call{core.device, core.stream, scratch};
-  gpu::GpuAlgorithm chosen;
-  if (!RunsEngine(core, &chosen)) {
+  gpu::LayerAlgorithm steps;
+  if (!RunsEngine(core, &steps)) {
     RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
     return executor->Forward(args, call);
   }
@@ -127,7 +128,7 @@ Status Forward(const CoreRnn& core, void* const tensors[7], gpu::DeviceAllocator
   }
   gpu::ProductLibraries libraries;
   RNN_OPS_RETURN_IF_ERROR(gpu::OpenRecordedLibraries(&libraries));
-  return gpu::RunStackForward(libraries, chosen.steps, args, call);
+  return gpu::RunStackForward(libraries, steps, args, call);
 }
 
 struct Reserve {
@@ -152,8 +153,8 @@ Status Backward(const CoreRnn& core, void* const tensors[12], const Reserve& res
   args.dx = tensors[8], args.dh0 = tensors[9], args.dc0 = tensors[10];
   args.dparams = tensors[11];
   const gpu::RnnGpuCall call{core.device, core.stream, scratch};
-  gpu::GpuAlgorithm chosen;
-  if (!RunsEngine(core, &chosen)) {
+  gpu::LayerAlgorithm steps;
+  if (!RunsEngine(core, &steps)) {
     RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
     return executor->Backward(args, call);
   }
@@ -164,7 +165,7 @@ Status Backward(const CoreRnn& core, void* const tensors[12], const Reserve& res
   }
   gpu::ProductLibraries libraries;
   RNN_OPS_RETURN_IF_ERROR(gpu::OpenRecordedLibraries(&libraries));
-  return gpu::RunStackBackward(libraries, chosen.steps, args, call);
+  return gpu::RunStackBackward(libraries, steps, args, call);
 }
 
 // The memory of a timed call. If core.training is set, the call includes backward.

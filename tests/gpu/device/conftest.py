@@ -12,12 +12,12 @@ collect_ignore_glob = [] if DEVICE.startswith("GPU") else ["test_*.py"]
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "real_gpu: needs kernels of TensorFlow's own to compute")
+    config.addinivalue_line("markers", "mock_gpu: reads the mock driver's log")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Deselects what needs TensorFlow's own kernels, which do nothing under the mock driver."""
-    if not PRETEND:
-        return
-    left_out = [item for item in items if item.get_closest_marker("real_gpu")]
+    """Deselects what needs TensorFlow's own kernels, which do nothing under the mock driver, or its log."""
+    other = "real_gpu" if PRETEND else "mock_gpu"
+    left_out = [item for item in items if item.get_closest_marker(other)]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("real_gpu")]
+    items[:] = [item for item in items if not item.get_closest_marker(other)]

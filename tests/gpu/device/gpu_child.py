@@ -228,23 +228,6 @@ def in_and_out_of_xla(forward_compiled):
     return {"equal": equal}
 
 
-def layers_off():
-    """The kernels of LayerRNN without TF_RNN_OPS_GPU_LAYERS=1, and why a layer does not run on it."""
-    from tensorflow.python.framework import kernels
-
-    import tf_rnn_ops.keras
-    from tf_rnn_ops.keras.path import eligibility
-
-    found = kernels.get_registered_kernels_for_op("TfRnnOps>LayerRNN").kernel
-    kinds = sorted({kernel.device_type for kernel in found})
-    layer = tf_rnn_ops.keras.ZoneoutLSTM(4, zoneout_h=0.1)
-    return {
-        "devices": [kind for kind in kinds if "XLA" not in kind],
-        "xla": [kind for kind in kinds if "XLA" in kind],
-        "reasons": [eligibility.keras_reason(layer)],
-    }
-
-
 def one_layer():
     """A call of LayerRNN and its gradient, whose launches the mock driver logs."""
     rng = np.random.default_rng(0)
@@ -256,7 +239,6 @@ def one_layer():
 def main():
     what = {
         "one_layer": one_layer,
-        "layers_off": layers_off,
         "xla_then_op": lambda: in_and_out_of_xla(forward_compiled=True),
         "op_then_xla": lambda: in_and_out_of_xla(forward_compiled=False),
         "streams": streams,

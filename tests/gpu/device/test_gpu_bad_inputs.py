@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from support import calls, cases, devices, layer_cases, layer_ops, mutations, packed_calls, tf_ops
 from support.reference.spec import RnnSpec
-from tf_rnn_ops.native import loader
 
 # Right in size and wrong in content: cuDNN's reserve space is known by its size only.
 UNSEEN = re.compile(r"reserve_space [^\[]")
@@ -71,9 +70,6 @@ def test_every_mutation_is_refused():
         assert _refused(_valid_calls(np.random.default_rng(5)), UNSEEN) > 300
 
 
-@pytest.mark.skipif(
-    not loader.gpu_layers(), reason="TF_RNN_OPS_GPU_LAYERS is not 1: LayerRNN has no GPU kernel"
-)
 def test_every_mutation_of_a_layer_is_refused():
     """Except of numbers that only the device knows, which give NaN, and of packed weights, which it ignores."""
     devices.require()

@@ -18,11 +18,6 @@ from support.layer_cases import LayerCase
 from support.reference import layer, rounding
 from support.reference.cells import exact
 from support.reference.layer import LayerInputs
-from tf_rnn_ops.native import loader
-
-pytestmark = pytest.mark.skipif(
-    not loader.gpu_layers(), reason="TF_RNN_OPS_GPU_LAYERS is not 1: LayerRNN has no GPU kernel"
-)
 
 MASKS = ("none", "input", "recurrent", "both")
 SIZES = {"T": 5, "B": 4, "I": 6, "H": 9, "lengths": "5,0,3,1"}

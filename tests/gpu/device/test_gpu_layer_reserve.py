@@ -5,13 +5,9 @@ import tensorflow as tf
 
 import tf_rnn_ops
 from support import devices, layer_cases, layer_ops
-from tf_rnn_ops.native import loader, xla
+from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops
-
-pytestmark = pytest.mark.skipif(
-    not loader.gpu_layers(), reason="TF_RNN_OPS_GPU_LAYERS is not 1: LayerRNN has no GPU kernel"
-)
 
 # 64 units fill the vectors of every CPU. So a GPU's reserve space, with its larger header, is larger than
 # a CPU's for any lengths.

@@ -12,16 +12,11 @@ import tensorflow as tf
 
 import tf_rnn_ops
 from support import devices, layer_cases, layer_ops
-from tf_rnn_ops.native import loader, xla
+from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops
 
-pytestmark = [
-    pytest.mark.skipif(
-        not loader.gpu_layers(), reason="TF_RNN_OPS_GPU_LAYERS is not 1: LayerRNN has no GPU kernel"
-    ),
-    pytest.mark.skipif(xla.unavailable() is not None, reason="there are no ops for XLA"),
-]
+pytestmark = pytest.mark.skipif(xla.unavailable() is not None, reason="there are no ops for XLA")
 
 BATCH = ("input_h", "input_c", "sequence_lengths")
 

@@ -13,13 +13,8 @@ import tensorflow as tf
 import tf_rnn_ops
 from support import devices, layer_cases, layer_ops, placed
 from support.second_order import assert_slopes, second
-from tf_rnn_ops.native import loader
 
 ops = tf_rnn_ops.raw_ops
-
-pytestmark = pytest.mark.skipif(
-    not loader.gpu_layers(), reason="TF_RNN_OPS_GPU_LAYERS is not 1: LayerRNN has no GPU kernel"
-)
 
 ITERATIONS = (1.0, 0.5, 2.0)
 

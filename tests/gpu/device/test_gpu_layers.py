@@ -1,9 +1,4 @@
-"""LayerRNN on a GPU: the ops against the numpy reference, under XLA, and as the path of Keras's layers.
-
-The kernels need TF_RNN_OPS_GPU_LAYERS=1 when the library is loaded.
-"""
-
-import json
+"""LayerRNN on a GPU: the ops against the numpy reference, under XLA, and as the path of Keras's layers."""
 
 import keras
 import numpy as np
@@ -12,17 +7,12 @@ import tensorflow as tf
 
 import tf_rnn_ops
 import tf_rnn_ops.keras as ours
-from gpu.device.conftest import PRETEND
 from support import bounds, devices, layer_cases, layer_ops, subproc
 from support.bounds import assert_close
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 from support.reference import rounding
 from tf_rnn_ops.keras.path import eligibility, fused
-from tf_rnn_ops.native import loader, xla
-
-pytestmark = pytest.mark.skipif(
-    not loader.gpu_layers(), reason="TF_RNN_OPS_GPU_LAYERS is not 1: LayerRNN has no GPU kernel"
-)
+from tf_rnn_ops.native import xla
 
 
 @pytest.fixture(autouse=True, params=["steps", "persistent"])
@@ -205,7 +195,7 @@ def test_options_of_keras_run_on_the_gpu(kind, masked, rng, monkeypatch):
     np.testing.assert_allclose(*results, atol=1e-5)
 
 
-@pytest.mark.skipif(not PRETEND, reason="the mock driver logs launches, a real one does not")
+@pytest.mark.mock_gpu
 def test_each_algorithm_launches_its_kernels(_algorithm):
     arguments = ["-m", "gpu.device.gpu_child", "one_layer"]
     done = subproc.run(arguments, env=subproc.environment(MOCK_CUDA_LOG="1"))
@@ -217,13 +207,3 @@ def test_each_algorithm_launches_its_kernels(_algorithm):
         assert not steps and passes == ["Backward", "Forward"]
     else:
         assert len(steps) == 2 and not passes
-
-
-def test_without_the_switch_layers_have_no_kernel():
-    output = subproc.run_module("gpu.device.gpu_child", "layers_off", TF_RNN_OPS_GPU_LAYERS="0")
-    found = json.loads(output.splitlines()[-1])
-    assert found == {
-        "devices": ["CPU"],
-        "xla": ["XLA_CPU_JIT"],
-        "reasons": ["zoneout has no kernel for GPUs"],
-    }

@@ -6,7 +6,7 @@ import pytest
 
 from gpu.device.conftest import PRETEND
 from support import subproc
-from tf_rnn_ops.native import loader, xla
+from tf_rnn_ops.native import xla
 
 
 def _child(what, **env):
@@ -30,9 +30,6 @@ def test_out_of_memory_is_an_error_and_no_more():
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(
-    not loader.gpu_layers(), reason="TF_RNN_OPS_GPU_LAYERS is not 1: LayerRNN has no GPU kernel"
-)
 def test_out_of_memory_in_a_layer():
     found = _child("layers_no_memory")
     (forward, text), (backward, gradient) = found["errors"]

@@ -85,8 +85,6 @@ OWN = {
     "native/loader.py": {
         "function.argtypes",
         "function.restype",
-        "library.tf_rnn_ops_gpu_layers.argtypes",
-        "library.tf_rnn_ops_gpu_layers.restype",
     },
     "native/tf_internals/checkpoints.py": {"object_map[self].variables"},
     "portable/_saved_model.py": {"report.changed", "report.compared", "report.kept"},

@@ -58,7 +58,6 @@ def test_main_library_exports_only_the_c_api(libraries, name):
     assert elf.exported_symbols(libraries[name]) == {
         "tf_rnn_ops_cpu_isa",
         "tf_rnn_ops_cpu_isa_reason",
-        "tf_rnn_ops_gpu_layers",
     }
 
 

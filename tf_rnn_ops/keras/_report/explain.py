@@ -6,7 +6,7 @@ import keras
 
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras.layers import paths
-from tf_rnn_ops.keras.path import cells, eligibility, environment
+from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.keras.path.fused import can_keep_packed
 
 
@@ -103,13 +103,13 @@ def explain(
         Explanation(name, type(layer).__name__, *paths.path_of(layer, compiled))
         for name, layer in layers
     ]
-    found = Explanations(rows, _notes(layers, rows, compiled), printed=print_fn is not None)
+    found = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
     if print_fn is not None:
         print_fn(str(found))
     return found
 
 
-def _notes(layers, rows, compiled):
+def _notes(layers, rows):
     """The notes on layers that run as one op."""
     fused = [
         layer
@@ -130,56 +130,7 @@ def _notes(layers, rows, compiled):
         )
     if fused and (reason := eligibility.xla_reason()):
         notes.append(f"XLA (jit_compile=True): {reason}.")
-    return notes + _gpu_notes(layers, rows, compiled)
-
-
-def _gpu_notes(layers, rows, compiled):
-    """Notes on LayerRNN, if TensorFlow sees a GPU."""
-    if not environment.has_gpu():
-        return []
-    if environment.has_layer_rnn():
-        ran = [
-            name
-            for (name, layer), row in zip(layers, rows)
-            if row.path in (paths.FUSED, paths.KERAS_IN_TRAINING)
-            and _uses_layer_rnn(layer, compiled)
-        ]
-        names = ", ".join(ran)
-        return [f"LayerRNN runs {names} on the GPU, which is not tested yet."] if ran else []
-    if not any(_may_have_a_kernel(layer, row) for (_, layer), row in zip(layers, rows)):
-        return []
-    return [
-        "With the environment variable TF_RNN_OPS_GPU_LAYERS=1, LayerRNN runs more arguments on the GPU, "
-        "which is not tested yet (docs/gpu.md)."
-    ]
-
-
-def _uses_layer_rnn(layer, compiled):
-    """Whether LayerRNN runs some calls of a layer in a graph, which XLA compiles or not."""
-    if paths.is_stack(layer):
-        return False
-    shape = (layer.get_build_config() or {}).get("input_shape") or (None, None)
-    every_call = compiled or shape[1] == 1
-    masks = eligibility.training_reason(layer) is None
-    return any(
-        cells.op_name(cell) == "LayerRNN"
-        or (
-            cells.may_run_layer_rnn(cell)
-            and (every_call or (masks and cells.needs_gate_masks(cell)))
-        )
-        for cell in eligibility.cells_of(layer)
-    )
-
-
-def _may_have_a_kernel(layer, row):
-    """Whether it runs Keras's implementation for want of a kernel, as far as its arguments tell."""
-    return (
-        row.path in (paths.KERAS, paths.KERAS_IN_TRAINING)
-        and isinstance(layer, paths.OURS)
-        and eligibility.has_op_cells(layer)
-        and not layer.unroll
-        and getattr(layer, "use_cudnn", "auto") is not False
-    )
+    return notes
 
 
 def _weight_holders(layer):

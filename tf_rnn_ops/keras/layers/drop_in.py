@@ -119,12 +119,8 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
 
         activation, recurrent_activation other than tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear
         unroll=True, use_cudnn=False
-        if TensorFlow sees a GPU, since cuDNN does not have them:
-            XLA, activations other than Keras's defaults
-            training with recurrent_dropout, or with dropout and implementation=1
 
-    With the environment variable TF_RNN_OPS_GPU_LAYERS=1 the op runs in the cases of a GPU too. `explain`
-    tells whether the op or Keras's implementation runs.
+    `explain` tells whether the op or Keras's implementation runs.
 
     Example:
         >>> import tensorflow as tf
@@ -140,8 +136,7 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
 class GRU(_WithOwnCell, keras.layers.GRU):
     """keras.layers.GRU with the loop over time in one op, forward and backward.
 
-    The description of tf_rnn_ops.keras.LSTM applies. The op supports both values of reset_after. If
-    TensorFlow sees a GPU, Keras's implementation runs with reset_after=False, which cuDNN does not have.
+    The description of tf_rnn_ops.keras.LSTM applies. The op supports both values of reset_after.
 
     Example:
         >>> import tensorflow as tf
@@ -156,8 +151,7 @@ class GRU(_WithOwnCell, keras.layers.GRU):
 class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
     """keras.layers.SimpleRNN with the loop over time in one op, forward and backward.
 
-    The description of tf_rnn_ops.keras.LSTM applies. On a GPU the op computes the activations tanh and
-    relu.
+    The description of tf_rnn_ops.keras.LSTM applies.
 
     Example:
         >>> import tensorflow as tf

@@ -14,7 +14,7 @@ class LayerNormLSTM(OwnLayer, cell_class=LayerNormLSTMCell, cell_name="layer_nor
     The results are the same as of keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell without
     recurrent_dropout. LayerNormLSTMCell has the formulas, the weights and the arguments. Every mask is
     accepted and means the same as in keras.layers.LSTM. Keras's implementation over the cell runs if
-    tf_rnn_ops.keras.LSTM would use it, if TensorFlow sees a GPU, and with norm_epsilon=0.
+    tf_rnn_ops.keras.LSTM would use it, and with norm_epsilon=0.
 
     Example:
         >>> import tensorflow as tf

@@ -112,10 +112,8 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         h = self.recurrent_activation(z_o) * self.activation(c)
         return h, [h, c]
 
-    def op_reason(self, has_layer_rnn):
+    def op_reason(self):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
-        if not has_layer_rnn:
-            return "layer normalization has no kernel for GPUs"
         if not self.norm_epsilon:
             return "norm_epsilon=0; the op needs a positive number"
         return None

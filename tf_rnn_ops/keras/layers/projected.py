@@ -14,10 +14,7 @@ class ProjectedLSTM(OwnLayer, cell_class=ProjectedLSTMCell, cell_name="projected
     The layer runs tf.compat.v1.nn.rnn_cell.LSTMCell over time, in one op. ProjectedLSTMCell has the
     formulas, the weights and the arguments. Every mask is accepted and means the same as in
     keras.layers.LSTM. Keras's implementation over the cell runs if tf_rnn_ops.keras.LSTM would use it, and
-    in these cases:
-
-        num_proj with clip_gradient=False
-        num_proj, or cell_clip with clip_gradient=True, if TensorFlow sees a GPU
+    with num_proj and clip_gradient=False.
 
     Example:
         >>> import tensorflow as tf

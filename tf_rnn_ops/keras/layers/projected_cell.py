@@ -14,7 +14,6 @@ from tf_rnn_ops.keras.layers.options import (
     regularizers,
 )
 from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
-from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.path.params import as_tensor, weight_of
 
 
@@ -193,22 +192,15 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
 
     @property
     def op_name(self):
-        """The op that has the gradient of clipping, and a kernel for the device."""
+        """The op that has the gradient of clipping."""
         passes = self.cell_clip and not self.clip_gradient
-        return "BlockLSTMV2" if passes or not environment.has_layer_rnn() else "LayerRNN"
+        return "BlockLSTMV2" if passes else "LayerRNN"
 
-    def op_reason(self, has_layer_rnn):
+    def op_reason(self):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
-        if self.op_name == "LayerRNN":
+        if self.op_name == "LayerRNN" or not self.num_proj:
             return None
-        if self.num_proj:
-            where = "with clip_gradient=False" if has_layer_rnn else "for GPUs"
-            return f"num_proj={self.num_proj}; there is no kernel with a projection {where}"
-        if self.cell_clip and self.clip_gradient:
-            return (
-                f"cell_clip={self.cell_clip}; with clip_gradient=True there is no kernel for GPUs"
-            )
-        return None
+        return f"num_proj={self.num_proj}; there is no kernel with a projection with clip_gradient=False"
 
     def op_arguments(self, training):
         """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""

@@ -13,8 +13,8 @@ class ZoneoutLSTM(OwnLayer, cell_class=ZoneoutLSTMCell, cell_name="zoneout_lstm_
 
     ZoneoutLSTMCell has the formulas, the weights and the arguments. `seed` also selects the units that keep
     their state. Every mask is accepted and means the same as in keras.layers.LSTM. Keras's implementation
-    over the cell runs if tf_rnn_ops.keras.LSTM would use it, and if TensorFlow sees a GPU. In training it
-    draws other random numbers than the op. In inference both give the same results.
+    over the cell runs if tf_rnn_ops.keras.LSTM would use it. In training it draws other random numbers than
+    the op. In inference both give the same results.
 
     Example:
         >>> import tensorflow as tf

@@ -22,9 +22,9 @@ class _ZoneoutCell(OwnCell):
     op_name: str
     _rnn_mode: str
 
-    def op_reason(self, has_layer_rnn):
+    def op_reason(self):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
-        return None if has_layer_rnn else "zoneout has no kernel for GPUs"
+        return None
 
     def op_arguments(self, training):
         """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
@@ -162,8 +162,8 @@ class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
         h = self._mix(self.zoneout_h, states[0] if listed else states, new, training)
         return h, [h] if listed else h
 
-    def op_reason(self, has_layer_rnn):
+    def op_reason(self):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
-        if has_layer_rnn and not self.reset_after:
+        if not self.reset_after:
             return "reset_after=False; the op has zoneout only for a GRU with reset_after=True"
-        return super().op_reason(has_layer_rnn)
+        return None

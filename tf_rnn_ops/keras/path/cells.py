@@ -3,9 +3,7 @@
 A cell of this package has both as attributes:
 
     op_name             The op that runs it: 'LayerRNN' or 'BlockLSTMV2'.
-    op_reason(has_layer_rnn)
-                        Why the op cannot compute the cell, or None. `has_layer_rnn`: whether LayerRNN has a
-                        kernel for the devices.
+    op_reason()         Why the op cannot compute the cell, or None.
     op_arguments(training)
                         The arguments of the op except kernel, recurrent_kernel, bias and activations: of
                         LayerRNN rnn_mode and what the cell has besides.
@@ -72,14 +70,12 @@ def op_name(cell):
         return cell.op_name if "op_name" in vars(cls) else None
     if not environment.has_gpu():
         return "LayerRNN"
-    usable = not environment.has_layer_rnn() or _cudnn_reason(cell) is None
-    return "CudnnRNNV3" if usable else "LayerRNN"
+    return "CudnnRNNV3" if _cudnn_can_run(cell) else "LayerRNN"
 
 
 def may_run_layer_rnn(cell):
     """Whether LayerRNN runs those calls of a cell that CudnnRNNV3 cannot run."""
-    name = op_name(cell)
-    return name == "LayerRNN" or (name == "CudnnRNNV3" and environment.has_layer_rnn())
+    return op_name(cell) in ("LayerRNN", "CudnnRNNV3")
 
 
 def op_of_call(cell, time, training):
@@ -94,7 +90,7 @@ def op_of_call(cell, time, training):
         op_name(cell), or 'LayerRNN' where CudnnRNNV3 cannot run the call or would take longer.
     """
     name = op_name(cell)
-    if name != "CudnnRNNV3" or not may_run_layer_rnn(cell):
+    if name != "CudnnRNNV3":
         return name
     one_step = time == 1 and not tf.executing_eagerly()
     masks = training and needs_gate_masks(cell)
@@ -115,18 +111,13 @@ def reason(cell):
         return f"there is no op for a cell of class {type(cell).__name__}"
     if cell.compute_dtype not in _DTYPES:
         return f"the op does not compute in {cell.compute_dtype}"
-    if name == "CudnnRNNV3":
-        return _cudnn_reason(cell)
-    has_layer_rnn = environment.has_layer_rnn()
-    found = None if class_of(cell) in _STOCK_MODES else cell.op_reason(has_layer_rnn)
-    only_usual = name != "LayerRNN" or not has_layer_rnn
-    return found or _activations_reason(cell, only_usual)
+    found = None if class_of(cell) in _STOCK_MODES else cell.op_reason()
+    return found or _activations_reason(cell, only_usual=name != "LayerRNN")
 
 
-def _cudnn_reason(cell):
-    if not getattr(cell, "reset_after", True):
-        return "reset_after=False; cuDNN applies the reset gate after the recurrent product"
-    return _activations_reason(cell, only_usual=True)
+def _cudnn_can_run(cell):
+    """cuDNN applies the reset gate of a GRU after the recurrent product."""
+    return getattr(cell, "reset_after", True) and _activations_reason(cell, True) is None
 
 
 def _activations_reason(cell, only_usual):

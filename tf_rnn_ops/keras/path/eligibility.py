@@ -120,8 +120,8 @@ def xla_reason():
     """Tells why XLA (jit_compile=True) cannot compile the op; None if it can."""
     if xla.unavailable() is not None:
         return f"the op cannot be compiled by XLA: {xla.unavailable()}"
-    if environment.has_tpu() or not environment.has_layer_rnn():
-        return "if TensorFlow sees a GPU or a TPU, XLA (jit_compile=True) compiles Keras's implementation"
+    if environment.has_tpu():
+        return "if TensorFlow sees a TPU, XLA (jit_compile=True) compiles Keras's implementation"
     return None
 
 

@@ -7,7 +7,6 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.native import loader
 
 
 def check() -> None:
@@ -35,11 +34,6 @@ def check() -> None:
 def has_gpu():
     """Whether TensorFlow may place ops on a GPU. tf.config may change it later."""
     return bool(tf.config.get_visible_devices("GPU"))
-
-
-def has_layer_rnn():
-    """Whether LayerRNN has a kernel for every device on which TensorFlow may place it."""
-    return not has_gpu() or (loader.unavailable() is None and loader.gpu_layers())
 
 
 def has_tpu():

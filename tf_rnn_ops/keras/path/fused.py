@@ -3,7 +3,7 @@
 On a CPU the op is LayerRNN, which reads Keras's weights directly. In inference it is LayerRNNPacked, with
 weights that are packed again when they have changed, or QuantizedLayerRNN for int8 weights. If TensorFlow
 sees a GPU the op is CudnnRNNV3 where it can run the call. BlockLSTMV2 runs LSTMs with peepholes or clipping
-whose gradient ignores the clipping, and on a GPU without LayerRNN.
+whose gradient ignores the clipping.
 """
 
 import functools

@@ -1,0 +1,42 @@
+// Which implementation runs a problem on a GPU: cuDNN, or one of this package's two. Pure
+// functions of the problem and the GPU, so the same problem runs in the same way in every run.
+#ifndef TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
+#define TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
+
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_config.h"
+#include "cc/core/status.h"
+#include "cc/gpu/device_traits.h"
+#include "cc/gpu/layer/layer_gpu.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+// The values of the environment variable TF_RNN_OPS_GPU_ALGO.
+enum class EnginePolicy {
+  kHeuristic,   // the fastest one of a table of measurements; the default
+  kCudnn,       // cuDNN for CudnnRNNV3. LayerRNN, which cuDNN cannot run, runs its steps
+  kPersistent,  // LayerAlgorithm::kPersistent for both
+  kSteps,       // LayerAlgorithm::kSteps for both
+};
+
+struct EngineChoice {
+  bool replaces_cudnn = false;  // for CudnnRNNV3: LayerRNN's engine instead of cuDNN
+  LayerAlgorithm steps = LayerAlgorithm::kSteps;
+};
+
+// Null or "" means kHeuristic. InvalidArgument for an unknown text.
+Status ParseEnginePolicy(const char* text, EnginePolicy* policy);
+
+// Depends neither on lengths nor on is_training, so that all calls of a network agree.
+EngineChoice ChooseEngine(EnginePolicy policy, const RnnConfig& config, Dtype dtype,
+                          const DeviceTraits& gpu);
+
+// The same, by the variable, which is read in each call, and the GPU of `stream`, a CUstream.
+// Null: that of the current context.
+Status ChooseEngine(const RnnConfig& config, Dtype dtype, void* stream, EngineChoice* choice);
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_

@@ -1,0 +1,140 @@
+#include "cc/gpu/engine_choice.h"
+
+#include <cstdint>
+
+#include "gtest/gtest.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+constexpr DeviceTraits kH100 = {9, 0, 132};
+constexpr LayerAlgorithm kSteps = LayerAlgorithm::kSteps;
+constexpr LayerAlgorithm kPersistent = LayerAlgorithm::kPersistent;
+
+RnnConfig Network(RnnMode mode, int64_t units, int64_t batch) {
+  RnnConfig c;
+  c.mode = mode;
+  c.num_units = c.input_size = units;
+  c.batch = batch;
+  c.max_time = 50;
+  return c;
+}
+
+EngineChoice Choose(const RnnConfig& c, Dtype dtype = Dtype::kFloat32,
+                    const DeviceTraits& gpu = kH100) {
+  return ChooseEngine(EnginePolicy::kHeuristic, c, dtype, gpu);
+}
+
+// The rows of docs/history/gpu-h100.md in which the times differ by more than their noise.
+TEST(EngineChoice, TheFastestOfTheMeasuredRows) {
+  const struct {
+    RnnMode mode;
+    Dtype dtype;
+    int64_t units, batch;
+    bool replaces_cudnn;
+  } rows[] = {
+      {RnnMode::kLstm, Dtype::kFloat32, 128, 64, false},
+      {RnnMode::kLstm, Dtype::kFloat32, 192, 8, true},
+      {RnnMode::kLstm, Dtype::kFloat32, 256, 1, false},
+      {RnnMode::kLstm, Dtype::kFloat32, 256, 16, true},
+      {RnnMode::kLstm, Dtype::kFloat32, 256, 128, true},
+      {RnnMode::kLstm, Dtype::kFloat32, 512, 64, true},
+      {RnnMode::kLstm, Dtype::kFloat32, 512, 128, false},
+      {RnnMode::kLstm, Dtype::kFloat32, 1024, 16, true},
+      {RnnMode::kLstm, Dtype::kFloat32, 1024, 64, false},
+      {RnnMode::kGru, Dtype::kFloat32, 128, 8, false},
+      {RnnMode::kGru, Dtype::kFloat32, 512, 16, true},
+      {RnnMode::kTanh, Dtype::kFloat32, 256, 16, false},
+      {RnnMode::kTanh, Dtype::kFloat32, 512, 16, true},
+      {RnnMode::kTanh, Dtype::kFloat32, 1024, 128, false},
+      {RnnMode::kLstm, Dtype::kBFloat16, 256, 1, false},
+      {RnnMode::kLstm, Dtype::kBFloat16, 512, 128, true},
+      {RnnMode::kLstm, Dtype::kBFloat16, 1024, 64, true},
+      {RnnMode::kLstm, Dtype::kBFloat16, 1024, 128, false},
+      {RnnMode::kTanh, Dtype::kBFloat16, 1024, 128, true},
+      {RnnMode::kLstm, Dtype::kFloat16, 512, 16, false},
+      {RnnMode::kLstm, Dtype::kFloat16, 256, 64, true},
+      {RnnMode::kLstm, Dtype::kFloat16, 192, 16, true},
+      {RnnMode::kLstm, Dtype::kFloat16, 1024, 64, false},
+      {RnnMode::kGru, Dtype::kFloat16, 256, 8, false},
+      {RnnMode::kGru, Dtype::kFloat16, 1024, 64, true},
+      {RnnMode::kTanh, Dtype::kFloat16, 512, 16, false},
+      {RnnMode::kLstm, Dtype::kFloat64, 512, 16, false},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(Choose(Network(row.mode, row.units, row.batch), row.dtype).replaces_cudnn,
+              row.replaces_cudnn)
+        << static_cast<int>(row.mode) << " " << row.dtype << " " << row.units << " " << row.batch;
+  }
+}
+
+TEST(EngineChoice, PersistentKernelsWhereTheyAreFasterThanSteps) {
+  const struct {
+    RnnMode mode;
+    Dtype dtype;
+    int64_t units, batch;
+    LayerAlgorithm steps;
+  } rows[] = {
+      {RnnMode::kLstm, Dtype::kFloat32, 64, 1, kPersistent},
+      {RnnMode::kLstm, Dtype::kFloat32, 512, 64, kPersistent},
+      {RnnMode::kLstm, Dtype::kFloat32, 512, 65, kSteps},
+      {RnnMode::kVanilla, Dtype::kFloat32, 512, 128, kPersistent},
+      {RnnMode::kGru, Dtype::kFloat32, 1024, 16, kPersistent},
+      {RnnMode::kGru, Dtype::kFloat32, 1024, 17, kSteps},
+      {RnnMode::kGru, Dtype::kBFloat16, 1024, 128, kPersistent},
+      {RnnMode::kGru, Dtype::kBFloat16, 1024, 129, kSteps},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(Choose(Network(row.mode, row.units, row.batch), row.dtype).steps, row.steps)
+        << static_cast<int>(row.mode) << " " << row.dtype << " " << row.units << " " << row.batch;
+  }
+}
+
+TEST(EngineChoice, WhatWasNotMeasuredRunsAsBefore) {
+  const RnnConfig fast = Network(RnnMode::kLstm, 256, 16);
+  ASSERT_TRUE(Choose(fast).replaces_cudnn);
+  for (const DeviceTraits& gpu : {DeviceTraits{8, 0, 108}, DeviceTraits{8, 0, 132},
+                                  DeviceTraits{9, 0, 114}, DeviceTraits{10, 0, 148}}) {
+    const EngineChoice choice = Choose(fast, Dtype::kFloat32, gpu);
+    EXPECT_FALSE(choice.replaces_cudnn) << gpu.major << " " << gpu.multiprocessors;
+    EXPECT_EQ(choice.steps, kSteps) << gpu.major << " " << gpu.multiprocessors;
+  }
+  RnnConfig other = fast;
+  other.num_proj = 100;
+  EXPECT_FALSE(Choose(other).replaces_cudnn);
+  other = fast;
+  other.input_mode = InputMode::kSkip;
+  EXPECT_FALSE(Choose(other).replaces_cudnn);
+  other = fast;
+  other.max_time = 65537;
+  EXPECT_FALSE(Choose(other).replaces_cudnn);
+  EXPECT_FALSE(Choose(Network(RnnMode::kLstm, 1025, 16), Dtype::kBFloat16).replaces_cudnn);
+}
+
+TEST(EngineChoice, TheEnvironmentVariable) {
+  const RnnConfig fast = Network(RnnMode::kLstm, 256, 16);
+  const struct {
+    const char* text;
+    bool replaces_cudnn;
+    LayerAlgorithm steps;
+  } values[] = {{nullptr, true, kPersistent},     {"", true, kPersistent},
+                {"heuristic", true, kPersistent}, {"cudnn", false, kSteps},
+                {"steps", true, kSteps},          {"persistent", true, kPersistent}};
+  EnginePolicy policy;
+  for (const auto& value : values) {
+    ASSERT_TRUE(ParseEnginePolicy(value.text, &policy).ok());
+    const EngineChoice choice = ChooseEngine(policy, fast, Dtype::kFloat32, kH100);
+    EXPECT_EQ(choice.replaces_cudnn, value.replaces_cudnn);
+    EXPECT_EQ(choice.steps, value.steps);
+  }
+  const Status status = ParseEnginePolicy("fast", &policy);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(
+      status.message(),
+      "TF_RNN_OPS_GPU_ALGO must be one of heuristic, cudnn, persistent, steps, but it is 'fast'.");
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace rnn_ops
