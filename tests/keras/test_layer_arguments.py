@@ -82,8 +82,7 @@ def test_on_the_op(name, arguments, rng, op_calls, op_name):
     compare.assert_same(stock, ours, x, compare.MASKS["holes"], states, training=True)
     assert op_calls == [op_name]
     assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("fused", "")
-    under_xla = op_name == "LayerRNN" and xla.unavailable() is None
-    assert ours.supports_jit is under_xla
+    assert ours.supports_jit is (xla.unavailable() is None)
 
 
 @pytest.mark.parametrize(("name", "arguments"), ON_LAYER_RNN, ids=identify)

@@ -219,7 +219,7 @@ def test_layer_rnn_where_there_is_a_gpu(op_calls, gpu_in_sight):
     layer = tf_rnn_ops.keras.GRU(4)
     assert layer.supports_jit is True
     tf.function(layer, jit_compile=True)(tf.ones([2, 3, 4]))
-    assert op_calls == ["LayerRNN"]
+    assert set(op_calls) == {"LayerRNN"}
 
 
 def test_without_the_library_the_loop_runs_and_explain_says_so(rng, op_calls, monkeypatch):
