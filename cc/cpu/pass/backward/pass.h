@@ -27,8 +27,8 @@
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
-#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/zoneout_masks.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {

@@ -16,10 +16,10 @@
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
-#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/zoneout_masks.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {

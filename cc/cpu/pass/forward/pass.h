@@ -23,9 +23,9 @@
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
-#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/zoneout_masks.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {

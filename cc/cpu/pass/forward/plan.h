@@ -13,10 +13,10 @@
 #include "cc/cpu/pass/weights/layer_norm.h"
 #include "cc/cpu/pass/weights/packed_weights.h"
 #include "cc/cpu/rows/arena.h"
-#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/zoneout_masks.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {

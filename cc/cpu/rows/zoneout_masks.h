@@ -1,6 +1,6 @@
 // The zoneout masks of the states on packed rows.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_
 
 #include <cstdint>
 
@@ -40,4 +40,4 @@ void DrawKept(const RnnProblem& p, const Sequence& seq, int64_t units, int64_t p
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_
