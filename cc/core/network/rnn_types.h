@@ -97,7 +97,7 @@ struct RnnAttrs {
 
   int64_t num_dirs() const { return static_cast<int64_t>(direction); }  // D
   int64_t num_gates() const { return FactsOf(mode).gates; }             // G
-  bool has_zoneout() const { return zoneout_h > 0.0f || zoneout_c > 0.0f; }
+  constexpr bool has_zoneout() const { return zoneout_h > 0.0f || zoneout_c > 0.0f; }
 
   // Checks that need no sizes: dropout in [0, 1]; num_proj >= 0 and only with LSTM; clips >= 0 and
   // only with LSTM. Zoneout must be in [0, 1] and 0 in modes without that state, and the epsilon

@@ -27,7 +27,7 @@ struct BlockLstm {
 
   static constexpr CellFormat Format(int32_t weight_layout) {
     CellFormat f = Lstm<UsualGates>::Format(weight_layout);
-    f.keeps_gates = false;
+    f.saves_gates = false;
     f.pairs = false;
     f.quads = false;
     return f;

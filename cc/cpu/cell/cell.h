@@ -13,14 +13,14 @@
 //     Sums             where unfinished sums are stored
 //     Finish           from the sums to the results of the row
 //   Backward         from dh to the gradients of the gates' pre-activations           each
-//   AfterSecond      from the second product to h                                     second
-//   BackAfterSecond  the rest of Backward, which needs dm                             second
+//   AfterSecond      from the second product to h                                     second_gate
+//   BackAfterSecond  the rest of Backward, which needs dm                             second_gate
 //   FinishWholeRow   from both products of a row to c and h                           whole_rows
 //
 // Forward, Backward, AfterSecond and BackAfterSecond work on a range of units of one row. With
-// CellFormat::second a step has a second product, which reads m: Forward stores m in rows.out. With
-// CellFormat::whole_rows a cell needs all units of a row before it can compute one unit: the gate
-// buffer has both products side by side, and Backward stores the gradients of both products.
+// CellFormat::second_gate a step has a second product, which reads m: Forward stores m in rows.out.
+// With CellFormat::whole_rows a cell needs all units of a row before it can compute one unit: the
+// gate buffer has both products side by side, and Backward stores the gradients of both products.
 //
 // Buffers of gates and of c are padded to whole vectors. Rows of h have exactly H elements.
 // clang-format on
@@ -52,19 +52,19 @@ struct CellFormat {
   GateOrder recurrent;  // the gate of each vector of the recurrent product
   int input_at = 0;
   int recurrent_at = 0;
-  int split_bias = kNoGate;  // this gate's recurrent bias is not added to the input bias
-  int second = kNoGate;      // this gate's recurrent weights multiply m in a second product
-  int second_at = 0;         // the vector of that gate in the gate buffer
-  bool has_c = false;        // the cell has a second state, c
-  bool keeps_gates = false;  // the backward pass reads the gate buffer
-  bool carries_h = false;    // h depends on h_prev also outside of the recurrent product
-  bool whole_rows = false;   // a row is computed when both products of all its units are known
-  bool pairs = true;         // the products may run on pairs of bfloat16 (Note [Pairs])
-  bool quads = true;         // the products may run on quads of int8 (Note [Quads])
-  bool plain = true;         // the products may run on unpacked weights
+  int split_bias = kNoGate;   // this gate's recurrent bias is not added to the input bias
+  int second_gate = kNoGate;  // this gate's recurrent weights multiply m in a second product
+  int second_at = 0;          // the vector of that gate in the gate buffer
+  bool has_c = false;         // the cell has a state c besides h
+  bool saves_gates = false;   // the backward pass reads the gate buffer
+  bool carries_h = false;     // h depends on h_prev also outside of the recurrent product
+  bool whole_rows = false;    // a row is computed when both products of all its units are known
+  bool pairs = true;          // the products may run on pairs of bfloat16 (Note [Pairs])
+  bool quads = true;          // the products may run on quads of int8 (Note [Quads])
+  bool plain = true;          // the products may run on unpacked weights
 
   constexpr bool splits_bias() const { return split_bias != kNoGate; }
-  constexpr bool has_second() const { return second != kNoGate; }
+  constexpr bool has_second_gate() const { return second_gate != kNoGate; }
 };
 
 // The rows of one step. The pointer of row i points to unit 0 of the row.
@@ -72,8 +72,8 @@ template <typename T>
 struct StepRows {
   const T** h_prev;        // [n] rows of S elements
   T** gates;               // [n] in: input products and biases; out: values for backward
-  const T** c_prev;        // [n] if the cell has a second state
-  T** c;                   // [n] out, if the cell has a second state
+  const T** c_prev;        // [n] if the cell has c
+  T** c;                   // [n] out, if the cell has c
   T** out;                 // [n] out: h, or the input m of a second product
   int64_t first_row;       // the index of row 0 among the packed rows
   int64_t units;           // H
@@ -112,9 +112,9 @@ struct WholeRow {
 template <typename T>
 struct CellInputs {
   const RnnProblem& problem;
-  const T* peepholes;   // [3, padded]; null if not IsLstmPeephole
-  const T* layer_norm;  // LayerNormTensors::weights; null without layer normalization
-  const T* kept[2];  // masks of zoneout for h and c, [R, padded]; null: zoneout mixes by the rate
+  const T* peepholes;         // [3, padded]; null if not IsLstmPeephole
+  const T* layer_norm;        // LayerNormTensors::weights; null without layer normalization
+  const T* zoneout_masks[2];  // of h and c, [R, padded]; null: zoneout mixes by the rate
   int64_t padded;
 };
 
@@ -122,10 +122,10 @@ struct CellInputs {
 template <typename T>
 struct PastRow {
   int64_t row;      // the index of the packed row
-  const T* gates;   // if the cell keeps gates
+  const T* gates;   // if the cell saves gates
   const T* h;       // [H]
   const T* h_prev;  // [H] if the cell carries h
-  const T* c;       // if the cell has a second state
+  const T* c;       // if the cell has c
   const T* c_prev;
   const T* recurrent_gates;  // with whole_rows: the recurrent product; `gates` is the input product
 };
@@ -144,7 +144,7 @@ struct GradientRow {
   // product.
   T* dh;
   const T* dy;              // [H] is added to dh; null: dh is complete
-  T* dc;                    // second state: dc from the next step, replaced by dc_prev
+  T* dc;                    // with c: dc from the next step, replaced by dc_prev
   GateGradients<T> dgates;  // out
   const T* dm;              // of the cell's second product, the gradient of m
   T* m;  // out, if a second product reads it: its input m, or h before the projection

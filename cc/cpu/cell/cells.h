@@ -19,11 +19,11 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-inline bool IsLstmPeephole(const RnnProblem& p) { return p.has_peepholes || p.cell_clip > 0; }
+constexpr bool IsLstmPeephole(const RnnProblem& p) { return p.has_peepholes || p.cell_clip > 0; }
 
 // Returns fn(cell) with a cell of the type for the problem.
 template <typename F>
-decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
+constexpr decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
   const bool usual =
       p.activation == Activation::kTanh && p.recurrent_activation == Activation::kSigmoid;
   switch (p.mode) {
@@ -48,9 +48,23 @@ decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
   }
 }
 
-inline CellFormat FormatOf(const RnnProblem& p) {
+constexpr CellFormat FormatOf(const RnnProblem& p) {
   return WithCell(p, [&](auto cell) { return decltype(cell)::Format(p.weight_layout); });
 }
+
+// QuantizedLayerRNN has every mode with every activation, and no other option of a cell.
+constexpr bool EveryModeHasQuads() {
+  for (const CellFacts& facts : kCellFacts) {
+    for (Activation activation : {Activation::kTanh, Activation::kRelu}) {
+      RnnProblem p;
+      p.mode = facts.mode;
+      p.activation = activation;
+      if (!FormatOf(p).quads) return false;
+    }
+  }
+  return true;
+}
+static_assert(EveryModeHasQuads(), "QuantizedLayerRNN has no kernel for a mode without quads");
 
 // A place for the Tensors of a problem's cell, whose type depends on the cell.
 template <typename T>

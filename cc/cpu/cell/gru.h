@@ -27,7 +27,7 @@ struct Gru {
     f.input_at = kCandidate;
     f.recurrent_at = kReset;
     f.split_bias = candidate;  // the reset gate scales only the recurrent bias
-    f.keeps_gates = true;
+    f.saves_gates = true;
     f.carries_h = true;
     return f;
   }

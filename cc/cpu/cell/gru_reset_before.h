@@ -21,9 +21,9 @@ struct GruResetBefore {
   static constexpr CellFormat Format(int32_t /*weight_layout*/) {
     CellFormat f = {3, 3, {3, {2, 1, 0}}, {2, {1, 0}}};
     f.recurrent_at = kReset;
-    f.second = 2;
+    f.second_gate = 2;
     f.second_at = kCandidate;
-    f.keeps_gates = true;
+    f.saves_gates = true;
     f.carries_h = true;
     f.pairs = false;
     f.plain = false;

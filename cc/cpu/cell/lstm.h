@@ -44,7 +44,7 @@ struct Lstm {
     constexpr GateOrder kOrder = {4, {kInput, kForget, kCandidate, kOutput}};
     CellFormat f = {4, 4, kOrder, kOrder};
     f.has_c = true;
-    f.keeps_gates = true;
+    f.saves_gates = true;
     return f;
   }
 

@@ -38,8 +38,8 @@ struct ZoneoutTensors {
 
   explicit ZoneoutTensors(const CellInputs<T>& in)
       : gates(in),
-        h{static_cast<T>(in.problem.zoneout_h), in.kept[0], in.padded},
-        c{static_cast<T>(in.problem.zoneout_c), in.kept[1], in.padded} {}
+        h{static_cast<T>(in.problem.zoneout_h), in.zoneout_masks[0], in.padded},
+        c{static_cast<T>(in.problem.zoneout_c), in.zoneout_masks[1], in.padded} {}
 };
 
 template <typename Cell>  // Lstm<ChosenGates> or Gru<ChosenGates>

@@ -186,7 +186,8 @@ class Row {
     return Weight(v_->projection, v_->projection_scale, row, S_, column);
   }
 
-  // The part of the old h (state 0) or c (state 1) that zoneout keeps; see DrawKept in cc/cpu.
+  // The part of the old h (state 0) or c (state 1) that zoneout keeps; see DrawZoneoutMasks in
+  // cc/cpu.
   double Kept(int64_t t, int64_t state, int64_t u) const {
     const float rate = state == 0 ? p_.zoneout_h : p_.zoneout_c;
     if (!p_.zoneout_drawn) return double{rate};

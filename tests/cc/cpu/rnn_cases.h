@@ -101,6 +101,16 @@ inline RnnCase RandomLayerCase(std::mt19937_64& random, Dtype dtype) {
   return c;
 }
 
+// A z of a GRU below 0 takes h beyond its candidates, and every rounding grows with the steps.
+inline void BoundGrowth(RnnCase* c) {
+  constexpr int32_t kSteps = 4;
+  RnnProblem& p = c->problem;
+  const bool is_gru = p.mode == RnnMode::kGru || p.mode == RnnMode::kGruResetBefore;
+  if (!is_gru || p.recurrent_activation != Activation::kTanh || p.max_time <= kSteps) return;
+  p.max_time = kSteps;
+  for (int32_t& n : c->lengths) n = std::min(n, kSteps);
+}
+
 // A random case with the cells and activations that only LayerRNN has.
 inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
   RnnCase c = RandomLayerCase(random, dtype);
@@ -122,6 +132,7 @@ inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
   if (p.recurrent_activation >= Activation::kRelu || !FactsOf(p.mode).has_recurrent_gates) {
     p.recurrent_activation = Activation::kSigmoid;
   }
+  BoundGrowth(&c);
   return c;
 }
 
@@ -151,6 +162,7 @@ inline RnnCase RandomZoneoutCase(std::mt19937_64& random, Dtype dtype) {
   p.dropout_key[0] = static_cast<uint32_t>(random());
   if (random() % 2 == 0) p.activation = static_cast<Activation>(random() % 6);
   if (random() % 2 == 0) p.recurrent_activation = static_cast<Activation>(random() % 4);
+  BoundGrowth(&c);
   return c;
 }
 

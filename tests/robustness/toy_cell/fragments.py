@@ -19,7 +19,7 @@ struct Toy {
 
   static constexpr CellFormat Format(int32_t /*weight_layout*/) {
     CellFormat f = {1, 1, {1, {0}}, {1, {0}}};
-    f.keeps_gates = true;
+    f.saves_gates = true;
     f.carries_h = true;
     return f;
   }

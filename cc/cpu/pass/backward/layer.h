@@ -40,7 +40,7 @@ struct BackwardDirection {
   T* m;           // second product: [R, padded], its input
   T* norm_sums;   // layer norm: [B, padded * kLayerNormVectors]
   char* operand_h;           // h before each step for the weight gradient, if h itself is not read
-  const T* gates = nullptr;  // gates that forward kept
+  const T* gates = nullptr;  // gates that forward saved
   const T* c = nullptr;
 };
 

@@ -27,8 +27,8 @@
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
-#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/zoneout_masks.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -58,9 +58,9 @@ class BackwardPass {
     const Sizes<T>& s = plan_.layer.sizes;
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (!ReadHeader(reserve)) return kOtherReserve;
-    DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
+    DrawZoneoutMasks(p_, plan_.seq, s.units, s.padded, plan_.zoneout_masks, parallel_);
     const CellInputs<T> inputs =
-        CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
+        CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.zoneout_masks);
     plan_.layer.cells = WithCell(p_, [&](auto cell) {
       using Cell = decltype(cell);
       return GradientRunnerOf<Cell>(cell_.template Make<Cell>(inputs));

@@ -16,10 +16,10 @@
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
-#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/zoneout_masks.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -27,7 +27,7 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename T>
 int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
   return DensePanels<T>(in) + DensePanels<T>(s.hidden) +
-         (s.second > 0 ? DensePanels<T>(s.units) : 0);
+         (s.has_second_product() ? DensePanels<T>(s.units) : 0);
 }
 
 template <typename E, typename T>
@@ -74,7 +74,7 @@ GradientPanels<T> TakeGradientPanels(Arena& arena, const Sizes<T>& s, int64_t in
   GradientPanels<T> g;
   g.input = arena.Take<T>(Area(in, s.padded * s.cell.input.count));
   g.recurrent = arena.Take<T>(Area(s.hidden, s.padded * s.cell.recurrent.count));
-  g.second = arena.Take<T>(Area(s.second, s.padded));
+  g.second = arena.Take<T>(Area(s.second_columns, s.padded));
   return g;
 }
 
@@ -93,15 +93,15 @@ BackwardDirection<T> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int6
   dir.recurrent = take(weights < 0 || space < 0 ? -1 : std::max(weights, space));
   dir.reduction = dir.recurrent;
   const int64_t second_depth = s.depth(s.proj > 0 ? s.proj : s.padded);
-  dir.second = take(s.second > 0 ? DensePanelsSize<T>(second_depth, s.units) : 0);
+  dir.second = take(s.has_second_product() ? DensePanelsSize<T>(second_depth, s.units) : 0);
   dir.gradient = TakeGradientPanels(arena, s, in);
   dir.dgates = take(Area(rows, s.depth(s.gate_row)));
   dir.dh = arena.Take<T>(Area(batch, s.hidden_padded));
   dir.dc = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
   dir.c0 = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
-  dir.dm = arena.Take<T>(s.second > 0 ? Area(batch, s.padded) : 0);
+  dir.dm = arena.Take<T>(s.has_second_product() ? Area(batch, s.padded) : 0);
   dir.dh_total = arena.Take<T>(s.proj > 0 ? Area(rows, s.hidden_padded) : 0);
-  dir.m = arena.Take<T>(s.second > 0 ? Area(rows, s.padded) : 0);
+  dir.m = arena.Take<T>(s.has_second_product() ? Area(rows, s.padded) : 0);
   dir.norm_sums = arena.Take<T>(s.cell.whole_rows ? Area(batch, LayerNormElements(s)) : 0);
   return dir;
 }
@@ -128,11 +128,11 @@ struct BackwardPlan {
   int64_t rows;  // R
   BackwardLayer<T> layer;
   Sequence seq;
-  T* between[2];  // gradients of the outputs of inner layers
-  T* peepholes;   // [3, padded] if the cell has peepholes
-  T* layer_norm;  // LayerNormTensors::weights, with layer normalization
-  T* kept[2];     // [R, padded] of h and of c, see DrawKept
-  T* dropped;     // the dropped-out input of a layer
+  T* between[2];        // gradients of the outputs of inner layers
+  T* peepholes;         // [3, padded] if the cell has peepholes
+  T* layer_norm;        // LayerNormTensors::weights, with layer normalization
+  T* zoneout_masks[2];  // [R, padded] of h and of c, see DrawZoneoutMasks
+  T* dropped;           // the dropped-out input of a layer
 };
 
 template <typename T>
@@ -158,7 +158,7 @@ void BackwardPlan<T>::Take(const RnnProblem& p, Arena& arena) {
   }
   peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
   layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
-  TakeKept(p, Area(rows, s.padded), arena, &kept);
+  TakeZoneoutMasks(p, Area(rows, s.padded), arena, &zoneout_masks);
   const bool inner = p.num_layers > 1;
   for (T*& to : between) to = arena.Take<T>(inner ? Area(rows, s.output) : 0);
   dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(rows, s.output) : 0);

@@ -81,7 +81,7 @@ class GateWeightGradient {
   // weights.
   void SetFactors(int64_t in) {
     vectors_ = s_.dense ? PanelVectors(s_.blocks, range_.begin) : s_.cell.buffer;
-    const int64_t columns[] = {in, s_.hidden, s_.cell.has_second() ? s_.units : 0};
+    const int64_t columns[] = {in, s_.hidden, s_.cell.has_second_gate() ? s_.units : 0};
     const int at[] = {s_.cell.input_at, s_.cell.recurrent_at, s_.cell.second_at};
     const int counts[] = {s_.cell.input.count, s_.cell.recurrent.count, 1};
     T* const gradients[] = {dir_.gradient.input, dir_.gradient.recurrent, dir_.gradient.second};
@@ -242,7 +242,8 @@ void RunBackwardProducts(const BackwardLayer<T>& layer, const WeightViews<T>* to
   const int64_t weight_rows = (layer.skip_input ? 0 : layer.in) + s.hidden;
   const int64_t ns =
       NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_part), layer.in + s.hidden)) +
-      NsToMove(s.num_dirs * (weight_rows * s.gate_part + s.padded * s.second) * int64_t{sizeof(T)});
+      NsToMove(s.num_dirs * (weight_rows * s.gate_part + s.padded * s.second_columns) *
+               int64_t{sizeof(T)});
   Parallel(parallel, s.num_dirs * weight_items + inputs.count, ns, [&](int64_t i) {
     if (i >= s.num_dirs * weight_items) {
       const int64_t item = i - s.num_dirs * weight_items;

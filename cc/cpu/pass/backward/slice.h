@@ -200,7 +200,8 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
     GemmDense(g, 0, DensePanels<T>(s_.units));
     auto mask = [&](int64_t i, T* row) {
       if (!layer_.recurrent_masks) return;
-      ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), 0, s_.units, row);
+      ScaleRow(layer_.recurrent_masks.row(s_.cell.second_gate, seq_.perm[j0_ + i]), 0, s_.units,
+               row);
     };
     for (int64_t i = 0; i < n; ++i) mask(i, p_.dm[i]);
     layer_.cells.after_second(*this, layer_.cells.tensors, t, units);
@@ -220,7 +221,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
     PastRow<T> r = {};
     r.row = seq_.start[t] + j;
     r.h = layer_.y.at(t, j) + y_at_;
-    if constexpr (kFormat.keeps_gates) r.gates = dir_.gates + r.row * s_.gate_row;
+    if constexpr (kFormat.saves_gates) r.gates = dir_.gates + r.row * s_.gate_row;
     if constexpr (kFormat.carries_h) r.h_prev = layer_.HBefore(d_, t, j);
     if constexpr (kFormat.has_c) {
       r.c_prev = RowOfC(PreviousStep(seq_, d_, t, j), j);
@@ -241,7 +242,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T>> {
       r.recurrent_dgates = DGates(row, s_.recurrent_part);
       r.norm_sums = NormSums(j);
     }
-    if (s_.second > 0) r.m = dir_.m + row * s_.padded;
+    if (s_.has_second_product()) r.m = dir_.m + row * s_.padded;
     if (s_.proj > 0) {
       r.dh = dir_.dm + j * s_.padded;
     } else {
@@ -261,7 +262,8 @@ GradientRunner<T> GradientRunnerOf(const typename Cell::template Tensors<T>* ten
   GradientRunner<T> runner;
   runner.tensors = tensors;
   runner.run = &Slice::template RunCells<Cell>;
-  if constexpr (kFormat.has_second()) runner.after_second = &Slice::template CellsAfterSecond<Cell>;
+  if constexpr (kFormat.has_second_gate())
+    runner.after_second = &Slice::template CellsAfterSecond<Cell>;
   return runner;
 }
 

@@ -83,7 +83,7 @@ CellRunner<T> CellRunnerOf(OperandType operands,
                                                        : true;
       if constexpr (kRuns) runner.run = &Steps::template Run<E>;
     });
-    if constexpr (kFormat.has_second()) runner.after_second = &Steps::AfterSecond;
+    if constexpr (kFormat.has_second_gate()) runner.after_second = &Steps::AfterSecond;
   }
   return runner;
 }

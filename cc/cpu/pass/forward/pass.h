@@ -23,9 +23,9 @@
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
-#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/zoneout_masks.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -73,8 +73,8 @@ class ForwardPass {
     const Sizes<T>& s = plan_.layer.sizes;
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (p_.is_training) WriteHeader(reserve);
-    DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
-    SetCell(CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept));
+    DrawZoneoutMasks(p_, plan_.seq, s.units, s.padded, plan_.zoneout_masks, parallel_);
+    SetCell(CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.zoneout_masks));
     SetStates(t);
     ZeroPaddingOfY(t);
     Arena panels(args.panels);
@@ -197,7 +197,7 @@ class ForwardPass {
       }
       if (p_.is_training) {
         const auto saved = reserve.At(layer.first_pseudo_layer + d);
-        dir.gates = s.cell.keeps_gates ? saved.gates : nullptr;
+        dir.gates = s.cell.saves_gates ? saved.gates : nullptr;
         dir.c = s.cell.has_c ? saved.c : nullptr;
       }
     }

@@ -13,10 +13,10 @@
 #include "cc/cpu/pass/weights/layer_norm.h"
 #include "cc/cpu/pass/weights/packed_weights.h"
 #include "cc/cpu/rows/arena.h"
-#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/zoneout_masks.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -60,7 +60,7 @@ struct ForwardPlan {
   T* dropped;                        // [R, D*S] training with dropout
   T* peepholes;                      // [3, padded] if the cell has peepholes
   T* layer_norm;                     // LayerNormTensors::weights, with layer normalization
-  T* kept[2];                        // [R, padded] of h and of c, see DrawKept
+  T* zoneout_masks[2];               // [R, padded] of h and of c, see DrawZoneoutMasks
   char* operand_x;                   // rows that the input product reads, if not x itself
 
  private:
@@ -83,7 +83,7 @@ ForwardPlan<T>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bo
     return Area(row, OperandBytes<T>(s.operands));
   };
   layer.operand_row = row_bytes(s.hidden, p.recurrent_masked);
-  if (s.operands == OperandType::kQuads && s.second > 0) {  // m takes the place of h
+  if (s.operands == OperandType::kQuads && s.has_second_product()) {  // m takes the place of h
     layer.operand_row = std::max(layer.operand_row, row_bytes(s.units, /*masked=*/false));
   }
   layer.c_row = s.padded;
@@ -94,8 +94,8 @@ template <typename T>
 void ForwardPlan<T>::TakeDirection(const RnnProblem& p, int d, Arena& arena) {
   const Sizes<T>& s = layer.sizes;
   const int64_t ring_rows = RingRows(split, p.batch, rows);
-  const bool keeps_gates = p.is_training && s.cell.keeps_gates;
-  const bool carries = s.second > 0 || RoundsH(s);
+  const bool saves_gates = p.is_training && s.cell.saves_gates;
+  const bool carries = s.has_second_product() || RoundsH(s);
   ForwardDirection<T>& dir = layer.dirs[d];
   if (!p.weights_packed) dir.weights.Take(arena, s, widest_input(p));
   dir.c0 = arena.Take<T>(s.cell.has_c ? Area(p.batch, s.padded) : 0);
@@ -104,9 +104,9 @@ void ForwardPlan<T>::TakeDirection(const RnnProblem& p, int d, Arena& arena) {
   const bool quantized = s.operands == OperandType::kQuads;
   dir.operand_h[0] = arena.Take<char>(quantized ? Area(split.shares, copies) : copies);
   dir.operand_h[1] = arena.Take<char>(quantized ? 0 : copies);
-  dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
+  dir.ring = arena.Take<T>(saves_gates ? 0 : Area(ring_rows, s.gate_row));
   layer.pointers[d] = TakePointers<ForwardPointers<T>>(arena, Area(split.shares, ring_rows));
-  if (s.second == 0) layer.pointers[d].out = layer.pointers[d].h;
+  if (!s.has_second_product()) layer.pointers[d].out = layer.pointers[d].h;
 }
 
 template <typename T>
@@ -117,7 +117,7 @@ void ForwardPlan<T>::Take(const RnnProblem& p, Arena& arena) {
   for (int d = 0; d < p.num_dirs(); ++d) TakeDirection(p, d, arena);
   peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
   layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
-  TakeKept(p, Area(rows, s.padded), arena, &kept);
+  TakeZoneoutMasks(p, Area(rows, s.padded), arena, &zoneout_masks);
   const bool inner = p.num_layers > 1;
   const bool rounds_inner = inner && !p.is_training && RoundsH(s);
   const int64_t inner_size = inner && !p.is_training ? Area(rows, s.output) : 0;

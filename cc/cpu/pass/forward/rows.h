@@ -141,7 +141,7 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
       p_.h_prev[i] =
           before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
       p_.h[i] = layer_.y.at(t, j) + y_at_;
-      if (s_.second > 0) p_.out[i] = dir_.carried + j * s_.padded;
+      if (s_.has_second_product()) p_.out[i] = dir_.carried + j * s_.padded;
       p_.operands[i] = p_.h_prev[i];
       if (masks() || rounds()) p_.operands[i] = OperandH(step, i);
       if (rounds()) p_.rounded[i] = reinterpret_cast<BFloat16Bits*>(OperandH(step + 1, i));

@@ -46,7 +46,7 @@ class ForwardSlice : public ForwardRows<T> {
     const int64_t step = two_stages_ ? stage / 2 : stage;
     if (two_stages_ && stage % 2 == 1) {
       if (s_.cell.whole_rows) return FinishWholeRows(step, share);
-      const Range panels = share.Of(DensePanels<T>(s_.second));
+      const Range panels = share.Of(DensePanels<T>(s_.second_columns));
       return SecondProduct(step, panels.begin, panels.end);
     }
     const Range panels = share.Of(panels_);
@@ -68,9 +68,9 @@ class ForwardSlice : public ForwardRows<T> {
                              s_.units};
     if (!two_stages_) {
       CopyRows(step, units);
-    } else if (s_.cell.has_second() && layer_.recurrent_masks) {
+    } else if (s_.cell.has_second_gate() && layer_.recurrent_masks) {
       for (int64_t i = 0; i < AliveAt(step); ++i) {
-        ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), units.begin,
+        ScaleRow(layer_.recurrent_masks.row(s_.cell.second_gate, seq_.perm[j0_ + i]), units.begin,
                  units.end, p_.out[i]);
       }
     }
@@ -88,7 +88,7 @@ class ForwardSlice : public ForwardRows<T> {
       std::copy(p_.out, p_.out + n, p_.operands);
     }
     dir_.weights.SecondProduct(s_, {p_.operands, n, BatchRowsOf(seq_.batch)}, panel0, panel1, p_.h);
-    const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second);
+    const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second_columns);
     if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
       for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
     }

@@ -99,14 +99,14 @@ struct ForwardWeights {
   void SecondProduct(const Sizes<T>& s, const WeightedRows& m, int64_t panel0, int64_t panel1,
                      T* const* h) const {
     if (plain) {
-      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s.second);
+      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s.second_columns);
       for (int64_t i = 0; i < m.rows; ++i) {
         PlainProjection(s, source.exact.second, static_cast<const T*>(m.a[i]), columns.begin,
                         columns.end, h[i]);
       }
       return;
     }
-    GemmDense(Product(s, m, s.units, packed.second, s.second, h), panel0, panel1);
+    GemmDense(Product(s, m, s.units, packed.second, s.second_columns, h), panel0, panel1);
   }
 
  private:

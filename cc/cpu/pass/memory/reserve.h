@@ -97,8 +97,8 @@ struct Reserve {
   int64_t num_layers;
 
   struct PseudoLayer {
-    T* gates;  // no elements if the cell keeps no gates
-    T* c;      // no elements without a second state
+    T* gates;  // no elements if the cell saves no gates
+    T* c;      // no elements in a cell without c
   };
   PseudoLayer At(int64_t pseudo_layer) const;
   T* LayerOutput(int64_t layer) const;
@@ -111,7 +111,7 @@ struct Reserve {
   // Calls fn(data, elements) for the arrays in order.
   template <typename F>
   Arena Walk(F&& fn) const;
-  int64_t GateElements() const { return sizes->cell.keeps_gates ? Area(rows, sizes->gate_row) : 0; }
+  int64_t GateElements() const { return sizes->cell.saves_gates ? Area(rows, sizes->gate_row) : 0; }
   int64_t CElements() const { return sizes->cell.has_c ? Area(rows, sizes->padded) : 0; }
   int64_t PseudoLayerBytes() const {
     Arena one;

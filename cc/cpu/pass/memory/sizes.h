@@ -63,7 +63,7 @@ struct Sizes {
   int64_t gate_row;        // row stride: 2 * gate_part if the cell keeps both products
   int64_t recurrent_part;  // offset of the recurrent product
   int64_t proj;            // P or 0
-  int64_t second;          // columns of the second product of a step: P or H; 0: no second product
+  int64_t second_columns;  // of the second product of a step: P or H; 0: no second product
   int64_t hidden;          // S: P or H
   int64_t hidden_padded;
   int64_t num_dirs;
@@ -81,8 +81,10 @@ struct Sizes {
   // The number of operands that contain n values of k, and their bytes.
   int64_t depth(int64_t n) const { return OperandsOf(operands, n); }
   int64_t operand_bytes(int64_t n) const { return depth(n) * OperandBytes<T>(operands); }
+  // A projection, or a cell with a second_gate.
+  bool has_second_product() const { return second_columns > 0; }
   // Whether threads that split the units synchronize twice in each step.
-  bool has_two_stages() const { return second > 0 || cell.whole_rows; }
+  bool has_two_stages() const { return has_second_product() || cell.whole_rows; }
 };
 
 template <typename T>
@@ -101,7 +103,7 @@ Sizes<T> MakeSizes(const RnnProblem& p) {
   s.gate_row = cell.whole_rows ? 2 * s.gate_part : s.gate_part;
   s.recurrent_part = cell.whole_rows ? s.gate_part : 0;
   s.proj = proj;
-  s.second = cell.has_second() ? units : proj;
+  s.second_columns = cell.has_second_gate() ? units : proj;
   s.hidden = proj > 0 ? proj : units;
   s.hidden_padded = RoundUp(s.hidden, V);
   s.num_dirs = num_dirs;

@@ -12,11 +12,11 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Pads and packs the weights of a cell besides its matrices. `peepholes` has space for [3, padded]
 // if IsLstmPeephole. `layer_norm` has space for LayerNormElements if the cell has layer
-// normalization. `kept` as in CellInputs.
+// normalization. `masks` are those of zoneout.
 template <typename T>
 CellInputs<T> CellInputsOf(const RnnProblem& p, const CallTensors& t, const Sizes<T>& s,
-                           T* peepholes, T* layer_norm, T* const (&kept)[2]) {
-  CellInputs<T> in = {p, nullptr, nullptr, {kept[0], kept[1]}, s.padded};
+                           T* peepholes, T* layer_norm, T* const (&masks)[2]) {
+  CellInputs<T> in = {p, nullptr, nullptr, {masks[0], masks[1]}, s.padded};
   if (IsLstmPeephole(p)) {
     const T* const w = p.has_peepholes ? t.in<T>(Arg::peepholes) : nullptr;
     const bool given = w != nullptr;

@@ -42,7 +42,8 @@ PackedWeights<T> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t in) 
   auto take = [&](int64_t operands) { return TakeOperands<T>(arena, s.operands, operands); };
   w.input = take(Area(s.depth(in), input_columns));
   w.recurrent = take(Area(s.depth(s.hidden), recurrent_columns));
-  w.second = take(s.second > 0 ? DensePanelsSize<T>(s.depth(s.units), s.second) : 0);
+  w.second =
+      take(s.has_second_product() ? DensePanelsSize<T>(s.depth(s.units), s.second_columns) : 0);
   return w;
 }
 
@@ -50,13 +51,13 @@ PackedWeights<T> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t in) 
 template <typename T>
 int64_t PanelBytes(const Sizes<T>& s, int64_t in) {
   const int64_t rows = s.depth(in) + s.depth(s.hidden);
-  return (rows * s.gate_part + s.padded * s.second) * OperandBytes<T>(s.operands);
+  return (rows * s.gate_part + s.padded * s.second_columns) * OperandBytes<T>(s.operands);
 }
 
 // The number of items of work that pack one pseudo-layer.
 template <typename T>
 int64_t PackItems(const Sizes<T>& s) {
-  return s.panels() + (s.second > 0 ? DensePanels<T>(s.second) : 0);
+  return s.panels() + (s.has_second_product() ? DensePanels<T>(s.second_columns) : 0);
 }
 
 template <typename T, typename Views>
@@ -122,7 +123,7 @@ inline void PackItemScales(const Sizes<float>& s, const WeightScales& scales, in
     }
   };
   if (panels.second != nullptr) {
-    dense(scales.second, s.second, item - s.panels(), panels.second);
+    dense(scales.second, s.second_columns, item - s.panels(), panels.second);
   } else if (s.dense) {
     dense(scales.input, s.units, item, panels.input);
     dense(scales.recurrent, s.units, item, panels.recurrent);
@@ -140,7 +141,7 @@ void PackItemAs(const Sizes<T>& s, const WeightSource<T>& source, int64_t in, in
   const ItemPanels<E> panels = PanelsOfItemOf<E>(s, in, item, w);
   if constexpr (std::is_same_v<E, Quad>) PackItemScales(s, src.scales, item, panels);
   if (panels.second != nullptr) {
-    PackDensePanel(src.second, s.units, s.second, item - s.panels(), panels.second);
+    PackDensePanel(src.second, s.units, s.second_columns, item - s.panels(), panels.second);
     return;
   }
   const bool has_input = src.input.data != nullptr;

@@ -95,7 +95,7 @@ WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel,
   v.input = {kernel, s.gate_units(), 1};
   v.recurrent = {recurrent_kernel, s.gate_units(), 1};
   v.second = {projection, s.proj, 1};
-  if (s.cell.has_second()) v.second = v.recurrent.At(0, s.cell.second * s.units);
+  if (s.cell.has_second_gate()) v.second = v.recurrent.At(0, s.cell.second_gate * s.units);
   v.input_bias = bias_rows > 0 ? bias : nullptr;
   v.recurrent_bias = bias_rows > 1 ? bias + s.gate_units() : nullptr;
   return v;
@@ -117,8 +117,8 @@ inline QuantizedViews QuantizedViewsOf(const RnnProblem& p, const Sizes<float>& 
   return {MatrixViews(s, matrix(Arg::kernel), matrix(Arg::recurrent_kernel), t.in<float>(Arg::bias),
                       p.bias_rows, matrix(Arg::projection)),
           {t.in<float>(Arg::kernel_scale), recurrent,
-           s.cell.has_second() ? recurrent + s.cell.second * s.units
-                               : t.in<float>(Arg::projection_scale)}};
+           s.cell.has_second_gate() ? recurrent + s.cell.second_gate * s.units
+                                    : t.in<float>(Arg::projection_scale)}};
 }
 
 // The weights of a problem.

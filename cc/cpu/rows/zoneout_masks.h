@@ -1,6 +1,6 @@
 // The zoneout masks of the states on packed rows.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_
 
 #include <cstdint>
 
@@ -12,32 +12,32 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Allocates the memory of DrawKept; null for a state without a random mask.
+// Allocates the memory of DrawZoneoutMasks; null for a state without a random mask.
 template <typename T>
-void TakeKept(const RnnProblem& p, int64_t elements, Arena& arena, T* (*kept)[2]) {
+void TakeZoneoutMasks(const RnnProblem& p, int64_t elements, Arena& arena, T* (*masks)[2]) {
   const float rates[2] = {p.zoneout_h, p.zoneout_c};
   for (int k = 0; k < 2; ++k) {
     const bool draws = p.zoneout_drawn && rates[k] > 0;
     T* const rows = arena.Take<T>(draws ? elements : 0);
-    (*kept)[k] = draws ? rows : nullptr;
+    (*masks)[k] = draws ? rows : nullptr;
   }
 }
 
-// kept[k][r, c] of h (k = 0) and of c (k = 1): 1 if the unit keeps its old value, otherwise 0. The
+// masks[k][r, c] of h (k = 0) and of c (k = 1): 1 if the unit keeps its old value, otherwise 0. The
 // random numbers are those of DropRows with the state k as the layer. Rows have `padded` elements.
 template <typename T>
-void DrawKept(const RnnProblem& p, const Sequence& seq, int64_t units, int64_t padded,
-              T* const (&kept)[2], const ParallelFor& parallel) {
+void DrawZoneoutMasks(const RnnProblem& p, const Sequence& seq, int64_t units, int64_t padded,
+                      T* const (&masks)[2], const ParallelFor& parallel) {
   const float rates[2] = {p.zoneout_h, p.zoneout_c};
   for (int k = 0; k < 2; ++k) {
-    if (kept[k] == nullptr) continue;
+    if (masks[k] == nullptr) continue;
     const uint64_t threshold = DropThreshold(rates[k]);
     DrawRows(p, seq, k, padded, parallel, [&](int64_t row, int64_t c, uint32_t word) {
-      kept[k][row * padded + c] = c < units && word < threshold ? T(1) : T(0);
+      masks[k][row * padded + c] = c < units && word < threshold ? T(1) : T(0);
     });
   }
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_
