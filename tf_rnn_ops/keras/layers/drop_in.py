@@ -119,9 +119,11 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
 
         activation, recurrent_activation other than tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear
         unroll=True, use_cudnn=False
-        if TensorFlow sees a GPU, since cuDNN does not have them:
-            XLA, activations other than Keras's defaults
-            training with recurrent_dropout, or with dropout and implementation=1
+
+    and in these, if TensorFlow sees a GPU, since cuDNN does not have them:
+
+        XLA, activations other than Keras's defaults
+        training with recurrent_dropout, or with dropout and implementation=1
 
     With the environment variable TF_RNN_OPS_GPU_LAYERS=1 the op runs in the cases of a GPU too. `explain`
     tells whether the op or Keras's implementation runs.
