@@ -68,6 +68,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=3, help="epochs of every training")
     options = parser.parse_args()
 
+    keras.utils.set_random_seed(0)
     data = sequences(options.count, options.length)
     stock = classifier(keras.layers, options.units)
     start = stock.get_weights()

@@ -51,12 +51,12 @@ class _ZoneoutCell(OwnCell):
 class ZoneoutLSTMCell(_ZoneoutCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with zoneout (Krueger et al., 2017).
 
-    c' and h' are the new states of keras.layers.LSTMCell, h' from c' before zoneout, as in the paper:
+    c' and h' are the new states of keras.layers.LSTMCell, h' from c' before zoneout, as in the paper. In
+    training, each unit keeps its old value with probability zoneout_h or zoneout_c, drawn at every step. In
+    inference:
 
-        in training, each unit keeps its old value with probability zoneout_h or zoneout_c, drawn at every step
-        in inference:
-            h = zoneout_h * h + (1 - zoneout_h) * h'
-            c = zoneout_c * c + (1 - zoneout_c) * c'
+        h = zoneout_h * h + (1 - zoneout_h) * h'
+        c = zoneout_c * c + (1 - zoneout_c) * c'
 
     Args:
         units: Size of the state, H.
