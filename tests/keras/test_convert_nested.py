@@ -232,7 +232,7 @@ def test_the_message_names_the_difference():
 
     model = Grows(name="grows")
     model.extra = keras.layers.Dense(2)
-    with pytest.raises(ValueError, match="grows has 0 layers of its own, expected 1"):
+    with pytest.raises(ValueError, match="grows must have 1 layers of its own, but it has 0"):
         convert(model)
 
 

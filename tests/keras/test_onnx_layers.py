@@ -1,6 +1,7 @@
 """tf_rnn_ops.keras.from_onnx against ONNX Runtime, on nodes that no buffer holds among others."""
 
 import importlib
+import inspect
 
 import keras
 import numpy as np
@@ -253,9 +254,49 @@ def _as_list(value):
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def test_go_backwards_is_no_option(rng):
-    with pytest.raises(ValueError, match="go_backwards follows from the nodes.*go_backwards=True"):
-        from_onnx(_node("GRU", {}, 1, rng), go_backwards=True)
+@pytest.mark.parametrize(
+    "argument", ["go_backwards", "activation", "use_bias", "units", "stateful"]
+)
+def test_what_the_nodes_determine_is_no_argument(argument, rng):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{argument}'"):
+        from_onnx(_node("GRU", {}, 1, rng), **{argument: True})
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize(
+    ("op_type", "peepholes"), [("LSTM", False), ("LSTM", True), ("GRU", False), ("RNN", False)]
+)
+def test_every_layer_gets_the_arguments(op_type, peepholes, direction, rng):
+    num_dirs = 1 + (direction == "bidirectional")
+    node = _node(op_type, {"direction": direction}, num_dirs, rng, peepholes=peepholes)
+    options = {"return_state": True, "unroll": True, "dropout": 0.25}
+    options |= {"recurrent_dropout": 0.5, "seed": 3, "trainable": False, "name": "mine"}
+    options |= {"return_sequences": False, "dtype": "float64"}
+    regularizers = [f"{n}_regularizer" for n in ("kernel", "recurrent", "bias", "activity")]
+    constraints = [f"{n}_constraint" for n in ("kernel", "recurrent", "bias")]
+    options |= dict.fromkeys(regularizers, "l2") | dict.fromkeys(constraints, "non_neg")
+    shown = inspect.signature(from_onnx).parameters
+    assert set(shown) == {"source", "node", "zero_output_for_mask", *options}
+    (layer,) = from_onnx(node, **options)
+    layers = [layer] if num_dirs == 1 else [layer.forward_layer, layer.backward_layer]
+    # Keras's SimpleRNN has no activity_regularizer, and its config no seed.
+    lost = {"activity_regularizer"} if op_type == "RNN" else set()
+    for one in layers:
+        assert one.dtype == "float64" and one.name.endswith("mine")
+        assert lost or one.cell.seed == 3
+        assert not one.zero_output_for_mask or num_dirs == 2
+        for name in set(options) - {"dtype", "name", "seed", *regularizers, *constraints}:
+            assert one.get_config()[name] == options[name], name
+        for name in set(regularizers) - lost:
+            assert isinstance(getattr(one, name), keras.regularizers.L2), name
+        for name in constraints:
+            assert isinstance(getattr(one, name), keras.constraints.NonNeg), name
+
+
+@pytest.mark.parametrize("zero", [True, False])
+def test_zeros_in_masked_steps_can_be_switched_off(zero, rng):
+    (layer,) = from_onnx(_node("GRU", {}, 1, rng), zero_output_for_mask=zero)
+    assert (layer.return_sequences, layer.zero_output_for_mask) == (True, zero)
 
 
 def test_a_reversed_layer_that_runs_forward():

@@ -1,6 +1,6 @@
 """Adds nodes to a graph or function, and finds constants in it."""
 
-from typing import Any
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -63,6 +63,28 @@ class Adding:
         return shapes if len(shapes.list.shape) == 1 else None
 
 
-def nodes_of(graph_def, host):
-    """The nodes of a function, or of the graph itself if `host` is None."""
-    return graph_def.node if host is None else host.node_def
+def changed(graph_def: Any, ops: Sequence[str], change: Callable[[Any, Adding], None]) -> Any:
+    """Changes the nodes of some ops in a copy of a graph and its functions.
+
+    Args:
+        graph_def: A GraphDef; it is not changed.
+        ops: The ops.
+        change: A function of a node and of the Adding of its graph or function.
+
+    Returns:
+        A GraphDef; graph_def itself if it has no such node.
+    """
+    if not any(node.op in ops for nodes, _ in _hosts(graph_def) for node in nodes):
+        return graph_def
+    result = type(graph_def)()
+    result.CopyFrom(graph_def)
+    for nodes, host in _hosts(result):
+        adding = Adding(nodes, host)
+        for node in [node for node in nodes if node.op in ops]:
+            change(node, adding)
+    return result
+
+
+def _hosts(graph_def):
+    """(nodes, None) of the graph itself, and (nodes, function) of each function."""
+    return [(graph_def.node, None), *((host.node_def, host) for host in graph_def.library.function)]

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tf_rnn_ops._op_table import PREFIX
 from tf_rnn_ops.portable import _nodes
-from tf_rnn_ops.portable._adding import Adding, nodes_of
+from tf_rnn_ops.portable._adding import changed
 
 OPS = ("BlockLSTM", "BlockLSTMV2")
 """The ops of TensorFlow."""
@@ -30,19 +30,13 @@ def as_ours(graph_def: Any) -> Any:
     Returns:
         A GraphDef; graph_def itself if it has no such node.
     """
-    hosts = [None, *graph_def.library.function]
-    if not any(node.op in OPS for host in hosts for node in nodes_of(graph_def, host)):
-        return graph_def
-    result = type(graph_def)()
-    result.CopyFrom(graph_def)
-    for host in (None, *result.library.function):
-        nodes = nodes_of(result, host)
-        adding = Adding(nodes, host)
-        for node in [node for node in nodes if node.op in OPS]:
-            if node.op == "BlockLSTM":
-                _to_second_version(node, adding)
-            node.op = _OURS
-    return result
+    return changed(graph_def, OPS, _replace)
+
+
+def _replace(node, adding):
+    if node.op == "BlockLSTM":
+        _to_second_version(node, adding)
+    node.op = _OURS
 
 
 def _to_second_version(node, adding):

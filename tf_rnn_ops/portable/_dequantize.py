@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tf_rnn_ops._op_table import PREFIX, signature
 from tf_rnn_ops.portable import _nodes
-from tf_rnn_ops.portable._adding import Adding, nodes_of
+from tf_rnn_ops.portable._adding import changed
 
 OP = f"{PREFIX}QuantizedLayerRNN"
 """The op with int8 weights."""
@@ -29,25 +29,15 @@ def dequantized(graph_def: Any) -> Any:
     Returns:
         A GraphDef; graph_def itself if it has no QuantizedLayerRNN.
     """
-    hosts = [None, *graph_def.library.function]
-    if not any(node.op == OP for host in hosts for node in nodes_of(graph_def, host)):
-        return graph_def
-    result = type(graph_def)()
-    result.CopyFrom(graph_def)
-    for host in (None, *result.library.function):
-        nodes = nodes_of(result, host)
-        adding = Adding(nodes, host)
-        for node in [node for node in nodes if node.op == OP]:
-            try:
-                _nodes.check(node)
-                dtype = _nodes.dtype_of(node)
-            except _nodes.CannotRewrite:
-                continue  # to_plain() reports it
-            _replace(node, dtype, adding)
-    return result
+    return changed(graph_def, [OP], _replace)
 
 
-def _replace(node, dtype, adding):
+def _replace(node, adding):
+    try:
+        _nodes.check(node)
+        dtype = _nodes.dtype_of(node)
+    except _nodes.CannotRewrite:
+        return  # to_plain() reports it
     inputs = dict(zip(signature(OP).inputs, _nodes.data_inputs(node)))
     control = [ref for ref in node.input if ref.startswith("^")]
     for name in _MATRICES:

@@ -64,10 +64,7 @@ OWN = {
         "layer.__dict__['supports_jit']",
     },
     "keras/layers/jit_flag.py": {"layer.supports_jit"},
-    "keras/layers/options.py": {
-        "function.__signature__",
-        "setattr(self, name, one.kept(name, given[name]))",
-    },
+    "keras/layers/options.py": {"setattr(self, name, one.kept(name, given[name]))"},
     "keras/layers/own_layer.py": {
         "cls._cell_class",
         "cls._cell_name",

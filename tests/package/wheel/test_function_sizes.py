@@ -11,6 +11,7 @@ MOST_PARAMETERS = 8  # without self and cls
 # Signatures that others made: those of ops, of TensorFlow 1 and of Keras's export and layers.
 GIVEN = {
     "export/openvino/sequences.py": {"_lstm"},
+    "keras/_convert/from_onnx.py": {"from_onnx"},
     "keras/_export/export.py": {"export"},
     "autodiff/block_cells.py": {"_lstm_step"},
     "contrib/layers.py": {"_CudnnRNN.__init__"},

@@ -251,11 +251,11 @@ REFUSED = {
     "attention": (attention, "MultiHeadAttention combines steps"),
     "a_call_of_its_own": (a_call_of_its_own, "class Doubled has a method `call` of its own"),
     "not_the_layer_itself": (not_the_layer_itself, "'direct.*' does not call the layer itself"),
-    "lengths": (with_lengths, "gets sequence_lengths, but every step of a stream counts"),
+    "lengths": (with_lengths, "gets sequence_lengths, and a stream has no steps beyond a length"),
     "backwards": (backwards, "reads its input backwards, from the last step"),
     "both": (both, "also reads its input backwards, from the last step"),
     "both_of_a_stack": (both_of_a_stack, "also reads its input backwards, from the last step"),
-    "masked": (masked, "gets a mask, but every step of a stream counts"),
+    "masked": (masked, "cannot stream, because it gets a mask: build the model"),
     "shared": (shared, "is called more than once"),
     "from_an_encoder": (from_an_encoder, "is computed by the model"),
 }
@@ -309,7 +309,7 @@ def test_one_input_as_the_state_of_two_layers(tmp_path):
     x, h = keras.Input((None, SIZE), name="x"), keras.Input((UNITS,), name="h")
     y, first = keras.layers.GRU(UNITS, return_state=True, **SEQUENCES)(x, initial_state=h)
     z, second = keras.layers.GRU(UNITS, return_state=True, **SEQUENCES)(y, initial_state=h)
-    with pytest.raises(ValueError, match="'h' is the initial state of several layers"):
+    with pytest.raises(ValueError, match="'h' must be the initial state of one layer"):
         rnn.export(
             keras.Model([x, h], [z, first, second]),
             tmp_path / "m",
@@ -463,13 +463,13 @@ def test_an_output_with_the_name_of_the_next_state(tmp_path):
 
 def test_a_model_without_states(tmp_path):
     model = keras.Sequential([keras.Input((None, SIZE)), keras.layers.Dense(2)], name="flat")
-    with pytest.raises(ValueError, match="'flat' has no recurrent layer"):
+    with pytest.raises(ValueError, match="'flat' cannot stream, because it has no recurrent layer"):
         rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
 
 
 def test_states_that_are_not_returned(tmp_path):
     model = states_in_and_out(all=False)
-    with pytest.raises(ValueError, match="'lstm' after the last step must be outputs .* input 'c'"):
+    with pytest.raises(ValueError, match="'lstm' cannot stream.* is the input 'c', but its state"):
         rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
 
 

@@ -1,13 +1,12 @@
 """Makes Keras layers of the LSTM, GRU and RNN nodes of ONNX, also of nodes that CudnnRNNV3 cannot compute."""
 
-import inspect
 from typing import Any, Sequence
 
 import keras
 import numpy as np
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
-from tf_rnn_ops.keras.layers.options import with_parameters
+from tf_rnn_ops.keras.layers.options import given
 from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
 from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
@@ -22,19 +21,15 @@ _PLAIN = ("tanh", "sigmoid", "relu")
 _KINDS = {"LSTM": LSTM, "GRU": GRU, "RNN": SimpleRNN}
 
 
-def _options():
-    """The arguments that all layers have, except those that the nodes determine."""
-    first, *others = (inspect.signature(cls).parameters for cls in _KINDS.values())
-    for name, parameter in first.items():
-        fixed = name in ("units", "go_backwards") or parameter.kind is parameter.VAR_KEYWORD
-        if not fixed and all(name in other for other in others):
-            yield parameter.replace(kind=parameter.KEYWORD_ONLY)
-
-
-@with_parameters(_options())
 def from_onnx(
-    source: Any, node: str | Sequence[str] | None = None, **options: Any
-) -> list[keras.layers.Layer]:
+    source: Any, node: str | Sequence[str] | None = None, *,
+    return_sequences: bool = True, return_state: bool = False, zero_output_for_mask: bool = True,
+    unroll: bool = False, dropout: float = 0.0, recurrent_dropout: float = 0.0,
+    seed: int | None = None, kernel_regularizer: Any = None, recurrent_regularizer: Any = None,
+    bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
+    recurrent_constraint: Any = None, bias_constraint: Any = None, name: str | None = None,
+    dtype: Any = None, trainable: bool = True,
+) -> list[keras.layers.Layer]:  # fmt: skip
     """Makes Keras layers of the LSTM, GRU and RNN nodes of an ONNX model.
 
     The layers run on the ops of this package and compute the outputs of the nodes, with the batch first:
@@ -49,14 +44,21 @@ def from_onnx(
         node: Name of the node of the model, or a list of names. None for all recurrent nodes in the order
             of the graph. Initial states must be absent, 0, or inputs of the graph. Lengths must be absent,
             T, or inputs of the graph. Inputs of the graph are then arguments of each call.
-        **options: Arguments of every layer, such as return_state=True, except go_backwards, which the
-            node determines.
+        return_sequences: Whether a layer returns the outputs of all steps, or only of the last one.
+        zero_output_for_mask: Whether the output is 0 in masked steps, as in ONNX, instead of the previous
+            output. Layers without return_sequences ignore it.
+        dtype: The type or policy of every layer. None for the type of the weights of its node.
+        return_state, unroll, dropout, recurrent_dropout, seed, name, trainable: Arguments of every
+            layer, as in keras.layers.LSTM.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer, activity_regularizer: The same.
+        kernel_constraint, recurrent_constraint, bias_constraint: The same. The nodes determine all other
+            arguments.
 
     Returns:
         A list of layers, one for each node: LSTM, ProjectedLSTM (with peepholes), GRU or SimpleRNN. A node
         of both directions becomes a keras.layers.Bidirectional. A node with direction 'reverse' becomes a
-        layer with go_backwards=True, in a layer that reverses its output. The layers have the weights and
-        the weights' type, and return sequences.
+        layer with go_backwards=True, in a layer that reverses its output. The layers have the weights of the
+        nodes.
 
     Raises:
         ValueError: A tensor has the wrong shape. A node has other activations, clip or input_forget,
@@ -72,10 +74,10 @@ def from_onnx(
         >>> type(layer).__name__, layer.reset_after, layer.count_params()
         ('GRU', False, 54)
     """
-    if "go_backwards" in options:
-        raise ValueError(
-            f"go_backwards follows from the nodes, but the options have go_backwards={options['go_backwards']!r}."
-        )
+    options = given(locals())
+    del options["source"], options["node"]
+    # In ONNX the outputs beyond the length of a sequence are 0.
+    options["zero_output_for_mask"] = zero_output_for_mask and return_sequences
     nodes = onnx_nodes.nodes_of(source, node, stack=False)
     return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
 
@@ -87,10 +89,7 @@ def _layer(where, node, options):
     units = as_array(f"R of {where}", node.R, rank=3).shape[2]
     width = as_array(f"W of {where}", node.W, rank=3).shape[2]
     cells = onnx_nodes.cells_of(where, node, num_dirs, width, units)
-    arguments: dict[str, Any] = {"dtype": cells[0].w.dtype.name, "return_sequences": True}
-    if options.get("return_sequences", True):
-        # ONNX has zeros beyond the length of a sequence.
-        arguments["zero_output_for_mask"] = True
+    arguments = {**options, "dtype": options["dtype"] or cells[0].w.dtype.name}
     reset_after = bool(onnx_nodes.attribute(node, "linear_before_reset", 0))
     if node.op_type == "GRU":
         arguments["reset_after"] = reset_after
@@ -101,9 +100,7 @@ def _layer(where, node, options):
     layers, weights = [], []
     for d, functions in enumerate(_functions(where, node, num_dirs)):
         backwards = reverse or d == 1
-        layers.append(
-            kind(units, **{**arguments, **functions, "go_backwards": backwards, **options})
-        )
+        layers.append(kind(units, **arguments, **functions, go_backwards=backwards))
         weights += _weights(node.op_type, cells[d], reset_after)
         if peepholes is not None:
             weights.append(peepholes[d])

@@ -73,7 +73,9 @@ class _Walk:
         if not self._record(self.layers, layer, copy, path):
             return
         if type(layer).__name__ != type(copy).__name__ and not (is_graph(layer) and is_graph(copy)):
-            self._fail(f"{path} is a {type(copy).__name__}, expected {type(layer).__name__}")
+            self._fail(
+                f"{path} must be a {type(layer).__name__}, but it is a {type(copy).__name__}"
+            )
         if is_graph(layer):
             self._by_name(layer, copy, path)
         ours, theirs = vars(layer), vars(copy)
@@ -116,7 +118,9 @@ class _Walk:
             copied = {id(other) for _, other in seen.values()}
             both = self._without_inputs(things), self._without_inputs(in_copy[what])
             if len(both[0]) != len(both[1]):
-                self._fail(f"{path} has {len(both[1])} {what} of its own, expected {len(both[0])}")
+                self._fail(
+                    f"{path} must have {len(both[0])} {what} of its own, but it has {len(both[1])}"
+                )
             left = [one for one in both[0] if id(one) not in seen]
             new = [one for one in both[1] if id(one) not in copied]
             pair_up = {"layers": self.layer, "variables": self._variable}.get(what, self._seed)
@@ -136,7 +140,7 @@ class _Walk:
 
     def _variable(self, variable, copy, path):
         if self._record(self.variables, variable, copy, path) and variable.shape != copy.shape:
-            self._fail(f"{path} has the shape {copy.shape}, expected {variable.shape}")
+            self._fail(f"{path} must have the shape {variable.shape}, but it has {copy.shape}")
 
     def _seed(self, generator, copy, path):
         if isinstance(copy, keras.random.SeedGenerator) and self._record(
@@ -153,9 +157,9 @@ class _Walk:
         before = found.get(id(one))
         if before is not None and before[1] is not copy:
             raise ValueError(
-                f"convert: {self._paths[id(one)]} and {path} of {self._model.name!r} are one object, "
-                f"but the copy has two objects, since a config does not tell: give each its own object, or do "
-                f"not make a copy: {ACCELERATE}"
+                f"convert: {self._paths[id(one)]} and {path} of {self._model.name!r} are one object, but the copy has two "
+                "objects, because a config does not record that an object is shared: give each attribute its own "
+                f"object, or do not make a copy: {ACCELERATE}"
             )
         if before is None and self._sources.get(id(copy), one) is not one:
             self._fail(

@@ -94,7 +94,7 @@ def _of_recurrent(call):
     if not reads_time(call):
         return ""
     if call.shapes.get("sequence_lengths"):
-        return "it gets sequence_lengths, but every step of a stream counts"
+        return "it gets sequence_lengths, and a stream has no steps beyond a length"
     if call.layer.go_backwards:
         return _BACKWARDS
     if _has_own_call(call.layer):

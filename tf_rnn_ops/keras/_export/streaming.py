@@ -40,9 +40,10 @@ class Stream:
             time: The number of steps of a call where it is open in the signature; None is 1.
 
         Raises:
-            ValueError: A layer needs the whole sequence, not only the steps of a call; a layer gets a
-                mask; the model computes the initial states of a layer; the final states of a layer are
-                not outputs; or `time` is given and no number of steps is open.
+            ValueError: A layer needs the whole sequence, not only the steps of a call. A layer gets a
+                mask, or is called more than once. The model computes the initial states of a layer. The
+                initial states of a layer are inputs, but its final states are not outputs. `time` is
+                given, but no number of steps is open.
         """
         self._model = model
         axes = time_axes.find(model, signature, time)
@@ -66,8 +67,8 @@ class Stream:
         specs = {spec.name: spec for state in self._layers.values() for spec in state.specs}
         if not self._layers:
             raise ValueError(
-                f"The model {model.name!r} has no recurrent layer and no causal Conv1D over the steps of an "
-                "input, so it has no states to stream."
+                f"The model {model.name!r} cannot stream, because it has no recurrent layer and no causal Conv1D over "
+                "the steps of an input: export it with streaming=False."
             )
         # Trace once with a state for every layer, and keep the states that the trace used. Layers whose initial
         # states are inputs of the model used none.
@@ -103,16 +104,16 @@ class Stream:
             name = self._inputs[k]
             if name in self.states:
                 raise ValueError(
-                    f"The input {name!r} is the initial state of several layers, so a stream would not know "
-                    "which final state to pass on: give each layer an input of its own."
+                    f"The input {name!r} must be the initial state of one layer, but it is that of several layers: "
+                    "give each layer an input of its own."
                 )
             # The last: the outputs of a layer that returns its last step come before its states.
             names = reversed(results)
             output = next((o for o in names if _source(results[o]) is _source(new)), None)
             if output is None:
                 raise ValueError(
-                    f"The states of the layer {layer.name!r} after the last step must be outputs of the "
-                    f"model, because its initial state is the input {name!r}."
+                    f"The layer {layer.name!r} cannot stream, because its initial state is the input {name!r}, but its "
+                    "state after the last step is not an output: add the state to the outputs of the model."
                 )
             del results[output]
             self.states[name] = output
@@ -150,7 +151,7 @@ class _State(NamedTuple):
         if any(np.any(keras.ops.convert_to_numpy(state)) for state in states):
             raise ValueError(
                 f"The layer {layer.name!r} cannot stream, because its cell begins with other states than zeros: make "
-                "them inputs of the model."
+                "the states inputs of the model."
             )
         names = _names(layer, structure, taken)
         shapes = [[batch, *state.shape[1:]] for state in states]
@@ -185,8 +186,8 @@ class _Calls:
             return original(layer, *args, **kwargs)
         if layer in self._seen:
             raise ValueError(
-                f"The layer {layer.name!r} is called more than once, so a stream would not know which call "
-                "its states belong to."
+                f"The layer {layer.name!r} cannot stream, because it is called more than once and has one state: use "
+                "a layer for each call."
             )
         self._seen.add(layer)
         call = self._recurrent if time_axes.is_recurrent(layer) else self._convolution
@@ -206,8 +207,8 @@ class _Calls:
             mask = mask_of(sequences)
         if mask is not None:
             raise ValueError(
-                f"The layer {layer.name!r} gets a mask, but every step of a stream counts: build the model "
-                "without the Masking layer, or without mask_zero of the Embedding."
+                f"The layer {layer.name!r} cannot stream, because it gets a mask: build the model without the Masking "
+                "layer, or without mask_zero of the Embedding."
             )
         specs, structure = self._layers[layer]
         if own:
@@ -228,8 +229,8 @@ class _Calls:
             k = next((k for k, tensor in enumerate(self._inputs) if tensor is source), None)
             if k is None:
                 raise ValueError(
-                    f"The initial state of the layer {layer.name!r} is computed by the model, so a stream "
-                    "could not pass it on: make it an input of the model."
+                    f"The layer {layer.name!r} cannot stream, because its initial state is computed by the model: make "
+                    "the state an input of the model."
                 )
             self.given.append((layer, k, after))
 

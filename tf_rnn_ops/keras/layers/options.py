@@ -1,6 +1,5 @@
 """Tables of the arguments of constructors. Attributes and configs are made with them."""
 
-import inspect
 from typing import Any, Callable, NamedTuple
 
 import keras
@@ -57,17 +56,5 @@ class WithOptions:
 
 
 def given(arguments):
-    """The keyword arguments of the constructor whose `locals()` these are."""
+    """The keyword arguments of the constructor or function whose `locals()` these are."""
     return {name: value for name, value in arguments.items() if name not in ("self", "__class__")}
-
-
-def with_parameters(parameters):
-    """Makes a decorator that replaces the `**kwargs` in the signature of a function by parameters."""
-
-    def decorate(function):
-        own = inspect.signature(function)
-        shown = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        function.__signature__ = own.replace(parameters=[*shown, *parameters])
-        return function
-
-    return decorate

@@ -47,7 +47,7 @@ def adopt(layer):
     """Lets a layer and its cells be quantized, and gives the cells the weights of their policies.
 
     Args:
-        layer: A new layer of this package, or one that became it by a change of its class.
+        layer: A new layer of this package, or a layer of Keras whose class has become one of this package.
 
     Raises:
         ValueError: As of follow_policies.
@@ -69,7 +69,8 @@ def follow_policies(layer):
         layer: A layer of this package.
 
     Raises:
-        ValueError: A policy asks for weights that the cell does not have, or that of the layer does not fit.
+        ValueError: A policy asks for weights that a cell does not have, or the policy of the layer has int8
+            and that of a cell has not.
     """
     its_cells = _op_cells(layer)
     _check_policies(layer, its_cells)
@@ -112,7 +113,7 @@ def quantize(layer, mode=None, config=None):
         mode, config = config, None
     try:
         _check_quantizable(layer, mode, config)
-        # All of them first: an error leaves the layer as it is.
+        # Quantize all cells before one is changed, so that an error leaves the layer as it is.
         found = [
             (cell, _arrays(layer, cell))
             for cell in eligibility.cells_of(layer)
@@ -204,7 +205,7 @@ def _is_ahead(cell):
 
 
 def _check_policies(layer, its_cells):
-    """Raises an error for a policy that is known and not for these weights."""
+    """Raises ValueError if a known policy asks for weights that a cell does not have."""
     reasons = {id(cell): reason_against(cell) for cell in its_cells if policies.is_known(cell)}
     if its_cells:
         policies.check_mode(layer, next(filter(None, reasons.values()), None))
@@ -213,13 +214,13 @@ def _check_policies(layer, its_cells):
         known = policies.is_known(layer) and policies.is_known(cell)
         if known and layer.quantization_mode is not None and cell.quantization_mode is None:
             raise ValueError(
-                f"dtype of the cell {cell.path or cell.name!r} must be a policy with int8, as that of its "
+                f"dtype of the cell {cell.path or cell.name!r} must be a policy with int8, as the dtype of its "
                 f"layer {layer.path or layer.name!r}, but it is {policies.name_of(cell)!r}."
             )
 
 
 def _check_weights(cell):
-    """Raises an error for a cell that was built with another policy than it has."""
+    """Raises ValueError if a cell was built with another policy than it has."""
     has_scales = getattr(cell, "kernel_scale", None) is not None
     if has_scales != cells.is_quantized(cell):
         raise ValueError(
@@ -249,7 +250,7 @@ def _check_quantizable(layer, mode, config):
 
 
 def _withdraw_policies(layer):
-    """Gives float policies to a layer and cells with float weights: Keras sets a policy before it quantizes."""
+    """Gives float policies to a layer and cells with float weights, because Keras sets the policy first."""
     its_cells = _op_cells(layer)
     for one in (layer, *its_cells):
         has_float = not any(map(cells.is_quantized, its_cells if one is layer else [one]))
@@ -298,7 +299,7 @@ def _renew(variable):
 
 
 def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
-    """Gives a cell other matrices, as a cell of another class with another policy has them."""
+    """Changes the class and the policy of a cell, and replaces its matrices by those of the new class."""
     shapes = {name: getattr(cell, name).shape for name in _matrices(cell)}
     for name in (name for name in old if getattr(cell, name, None) is not None):
         _patches.remove(cell, name)

@@ -153,7 +153,9 @@ class StackOptions(WithOptions, keras.layers.Layer):
             self.seed_generator.state.assign(seed_state)
 
     @classmethod
-    def from_converted(cls, converted, *, batch_size=None, **options):
+    def from_converted(
+        cls, converted: Any, *, batch_size: int | None = None, **options: Any
+    ) -> Any:
         """Creates a layer with the weights of another framework.
 
         Args:

@@ -6,7 +6,7 @@ from tf_rnn_ops.params.keras.internals import call_of, mask_of
 
 
 def calls_of(model):
-    """The calls in a functional or built sequential model, each after the calls that use it."""
+    """The calls in a functional or built sequential model, each once, from the outputs to the inputs."""
     found, pending = {}, list(model.outputs)
     for tensor in pending:
         node = call_of(tensor)[0]
