@@ -1,5 +1,5 @@
-// Which implementation runs a problem on a GPU: cuDNN, or one of this package's two. Pure
-// functions of the problem and the GPU, so the same problem runs in the same way in every run.
+// The choice of what runs a problem on a GPU: cuDNN, or one of this package's two implementations.
+// Pure functions of the problem and the GPU, so the same problem runs in the same way in every run.
 #ifndef TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
 #define TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
 

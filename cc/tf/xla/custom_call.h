@@ -118,8 +118,8 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
     input_shapes.push_back(RowMajor(shape.element_type(), shape.dimensions()));
   }
   const std::string more = on_gpu ? GpuAttributes(context, op, operands) : "";
-  // WHY the layouts: without them XLA for GPUs may let a transposition beside the call change them,
-  // and the handlers read and write row-major tensors only.
+  // WHY the layouts: without them XLA for GPUs may let a transposition next to the call change
+  // them, and the handlers read and write row-major tensors only.
   const XlaOp tuple = xla::CustomCallWithLayout(
       context->builder(), node.op(), inputs, xla::ShapeUtil::MakeTupleShape(shapes), input_shapes,
       AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0, more),

@@ -124,6 +124,19 @@ def test_dropout_keeps_its_share(rng):
     assert abs(dropped.mean() - rate) < 5 * np.sqrt(rate * (1 - rate) / output.size)
 
 
+@pytest.mark.parametrize("algorithm", ["persistent"], indirect=True)
+@pytest.mark.parametrize(
+    ("units", "batch", "replaces_cudnn"), [(136, 5, True), (128, 5, False), (136, 4, False)]
+)
+def test_the_table_chooses(units, batch, replaces_cudnn, monkeypatch, rng):
+    monkeypatch.delenv(VARIABLE)
+    case = cases.rnn_case(RnnSpec("lstm", 1, units, 3), 2, batch, rng, "float32")
+    got, code = run(devices.ops, case)
+    want, _ = run(tf_rnn_ops.raw_ops, case)
+    assert (code == CODE) == replaces_cudnn
+    assert_near(got, want, "float32")
+
+
 def test_the_gradient_runs_what_wrote_the_reserve_space(algorithm, monkeypatch, rng):
     """The value of the variable at the time of the gradient has no effect."""
     case = cases.rnn_case(RnnSpec("lstm", 2, 6, 4), 5, 3, rng, "float32")
@@ -150,7 +163,8 @@ def test_an_unknown_value(monkeypatch, rng):
     monkeypatch.setenv(VARIABLE, "fast")
     case = cases.rnn_case(RnnSpec("gru", 1, 5, 3), 4, 3, rng, "float32")
     with pytest.raises(
-        tf.errors.InvalidArgumentError, match="one of cudnn, persistent, steps, but it is 'fast'"
+        tf.errors.InvalidArgumentError,
+        match="one of heuristic, cudnn, persistent, steps, but it is 'fast'",
     ):
         tf_ops.rnn_forward(devices.ops, case)
 
@@ -167,14 +181,25 @@ def test_it_needs_no_cudnn(algorithm):
 @pytest.mark.parametrize("lengths", [[5, 5, 5], [2, 0, 4]])
 def test_a_step_compiled_by_xla(lengths, rng):
     spec = RnnSpec("lstm", 2, 6, 4, "bidirectional")
-    case = cases.rnn_case(spec, 5, 3, rng, "float32", lengths=lengths)
+    _check_compiled(cases.rnn_case(spec, 5, 3, rng, "float32", lengths=lengths))
+
+
+@pytest.mark.skipif(xla.unavailable() is not None, reason="there are no ops for XLA")
+@pytest.mark.parametrize("algorithm", ["persistent"], indirect=True)
+def test_a_step_of_the_table_compiled_by_xla(monkeypatch, rng):
+    monkeypatch.delenv(VARIABLE)
+    _check_compiled(cases.rnn_case(RnnSpec("gru", 1, 136, 3), 2, 5, rng, "float32"))
+
+
+def _check_compiled(case):
+    """The bits of the op, by the engine."""
     want, _ = run(devices.ops, case)
     tensors = tf_ops.rnn_tensors(case)
 
     @tf.function(jit_compile=True)
     def step(**values):
         given = tf_ops.RnnTensors(**values)
-        result = tf_rnn_ops.raw_ops.CudnnRNNV3(**given.inputs(), **spec.attrs())
+        result = tf_rnn_ops.raw_ops.CudnnRNNV3(**given.inputs(), **case.spec.attrs())
         return result, tf_ops.rnn_backward_of(tf_rnn_ops.raw_ops, case, result, given)
 
     with devices.scope():

@@ -122,7 +122,7 @@ def beside_transpositions(call):
 
 
 def test_tensors_of_handlers_are_row_major(rng):
-    """A transposition beside a call must not become a layout of its operand or of its result."""
+    """A transposition next to a call must not become a layout of its operand or of its result."""
     layer = layer_case("lstm", (5, 3, 4, 6), rng, "float32")
     layer_call = calls.Call("LayerRNN", layer_ops.tensors(layer), layer.attrs())
     seen = set()
