@@ -26,11 +26,11 @@ SHAPES = ROOT / "benchmarks" / "shapes" / "gpu_layers.txt"
 VARIANTS = {
     "Keras": (keras.layers, None, False),
     "tf_rnn_ops": (tf_rnn_ops.keras, None, False),
+    "cudnn": (tf_rnn_ops.keras, "cudnn", False),
     "steps": (tf_rnn_ops.keras, "steps", False),
     "persistent": (tf_rnn_ops.keras, "persistent", False),
     "XLA": (tf_rnn_ops.keras, None, True),
     "XLA steps": (tf_rnn_ops.keras, "steps", True),
-    "XLA persistent": (tf_rnn_ops.keras, "persistent", True),
 }
 TURN_SECONDS = 0.1
 # Products in TF32 round their operands to 10 bits, bfloat16 to 7.

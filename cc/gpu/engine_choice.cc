@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cc/gpu/driver_api.h"
+#include "cc/gpu/layer/persistent_steps.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -27,9 +28,9 @@ bool HasGates(const RnnConfig& c) {
 // The largest batch with which the persistent kernels are faster than a product and a kernel for
 // each step. In float32 they compute three products for one.
 int64_t MostRowsAgainstSteps(const RnnConfig& c, Dtype dtype) {
-  if (dtype != Dtype::kFloat32 || c.num_units <= 256) return 128;
+  if (dtype != Dtype::kFloat32 || c.num_units <= 256) return kMostPersistentRows;
   if (c.num_units > 512) return 16;
-  return HasGates(c) ? 64 : 128;
+  return HasGates(c) ? 64 : kMostPersistentRows;
 }
 
 struct Rows {
@@ -43,7 +44,7 @@ Rows HalfRowsAgainstCudnn(const RnnConfig& c) {
   if (!HasGates(c)) return {1, 0};
   const bool fills_tiles =
       c.num_units % kTile == 0 && c.input_size % kTile == 0 && c.batch % 8 == 0;
-  if (c.mode == RnnMode::kLstm && fills_tiles) return {17, c.num_units <= 512 ? 64 : 0};
+  if (c.mode == RnnMode::kLstm && fills_tiles) return {1, 0};
   return {16, 64};
 }
 
@@ -51,12 +52,12 @@ Rows HalfRowsAgainstCudnn(const RnnConfig& c) {
 Rows RowsAgainstCudnn(const RnnConfig& c, Dtype dtype) {
   // PERSIST_STATIC_SMALL_H is faster for few units.
   if (c.num_units <= (HasGates(c) ? 128 : 256)) return {1, 0};
-  constexpr int64_t kFewest = 5;  // PERSIST_STATIC is faster for few rows
+  // For few rows PERSIST_STATIC is as fast or faster in most cells and sizes.
   switch (dtype) {
     case Dtype::kFloat32:
-      return {kFewest, MostRowsAgainstSteps(c, dtype)};
+      return {5, MostRowsAgainstSteps(c, dtype)};
     case Dtype::kBFloat16:
-      return {kFewest, HasGates(c) && c.num_units > 512 ? 64 : 128};
+      return {4, HasGates(c) && c.num_units > 512 ? 64 : kMostPersistentRows};
     case Dtype::kFloat16:
       return HalfRowsAgainstCudnn(c);
     default:
@@ -69,10 +70,10 @@ bool BeatsSteps(const RnnConfig& c, Dtype dtype, const DeviceTraits& gpu) {
 }
 
 bool BeatsCudnn(const RnnConfig& c, Dtype dtype, const DeviceTraits& gpu) {
-  constexpr int64_t kMostUnits = 1024, kMostSteps = 65536;  // of a persistent kernel
-  return WasMeasured(gpu) && c.num_proj == 0 && c.input_mode == InputMode::kLinear &&
-         c.num_units <= kMostUnits && c.max_time <= kMostSteps &&
-         RowsAgainstCudnn(c, dtype).Have(c.batch);
+  constexpr int64_t kMostUnits = 1024;  // of a persistent kernel
+  return WasMeasured(gpu) && c.num_proj == 0 && c.cell_clip == 0 &&
+         c.input_mode == InputMode::kLinear && c.num_units <= kMostUnits &&
+         c.max_time <= kMostPersistentSteps && RowsAgainstCudnn(c, dtype).Have(c.batch);
 }
 
 }  // namespace
@@ -113,9 +114,13 @@ EngineChoice ChooseEngine(EnginePolicy policy, const RnnConfig& config, Dtype dt
           persistent ? LayerAlgorithm::kPersistent : LayerAlgorithm::kSteps};
 }
 
+Status GetEnginePolicy(EnginePolicy* policy) {
+  return ParseEnginePolicy(std::getenv("TF_RNN_OPS_GPU_ALGO"), policy);
+}
+
 Status ChooseEngine(const RnnConfig& config, Dtype dtype, void* stream, EngineChoice* choice) {
   EnginePolicy policy = EnginePolicy::kHeuristic;
-  RNN_OPS_RETURN_IF_ERROR(ParseEnginePolicy(std::getenv("TF_RNN_OPS_GPU_ALGO"), &policy));
+  RNN_OPS_RETURN_IF_ERROR(GetEnginePolicy(&policy));
   DeviceTraits gpu;
   if (policy == EnginePolicy::kHeuristic) {
     const DriverApi* driver = nullptr;

@@ -28,6 +28,9 @@ struct EngineChoice {
 // Null or "" means kHeuristic. InvalidArgument for an unknown text.
 Status ParseEnginePolicy(const char* text, EnginePolicy* policy);
 
+// Reads the variable.
+Status GetEnginePolicy(EnginePolicy* policy);
+
 // Depends neither on lengths nor on is_training, so that all calls of a network agree.
 EngineChoice ChooseEngine(EnginePolicy policy, const RnnConfig& config, Dtype dtype,
                           const DeviceTraits& gpu);

@@ -82,8 +82,12 @@ Status RnnReserveBytes(const StackProblem& problem, int device, int64_t* bytes) 
   const DriverApi* driver = nullptr;
   ScopedPrimaryContext context;
   EngineChoice choice;
-  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
-  RNN_OPS_RETURN_IF_ERROR(context.Enter(*driver, device));
+  EnginePolicy policy = EnginePolicy::kHeuristic;
+  RNN_OPS_RETURN_IF_ERROR(GetEnginePolicy(&policy));
+  if (policy == EnginePolicy::kHeuristic || policy == EnginePolicy::kCudnn) {
+    RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
+    RNN_OPS_RETURN_IF_ERROR(context.Enter(*driver, device));
+  }
   RNN_OPS_RETURN_IF_ERROR(ChooseEngine(problem, problem.dtype, /*stream=*/nullptr, &choice));
   if (choice.replaces_cudnn) {
     *bytes = StackReserveBytes(problem);

@@ -11,11 +11,6 @@ namespace gpu {
 namespace {
 
 constexpr int64_t kRowsOfPart = 64;
-// With more rows, a product for each step is as fast.
-constexpr int64_t kMostRows = 128;
-// A launch occupies the GPU for at most about a second. Counters have 32 bits, and UnknownZero()
-// needs less than 2^30.
-constexpr int64_t kMostSteps = int64_t{1} << 16;
 
 bool IsGeneral(const LayerProblem& p) {
   const bool has_gates = p.mode == RnnMode::kLstm || p.mode == RnnMode::kGru;
@@ -25,8 +20,8 @@ bool IsGeneral(const LayerProblem& p) {
 }
 
 bool IsPlainStep(const LayerProblem& p) {
-  return p.num_proj == 0 && !p.has_layer_norm && p.batch <= kMostRows && p.max_time > 0 &&
-         p.max_time <= kMostSteps;
+  return p.num_proj == 0 && !p.has_layer_norm && p.batch <= kMostPersistentRows && p.max_time > 0 &&
+         p.max_time <= kMostPersistentSteps;
 }
 
 // Each line once.

@@ -15,6 +15,12 @@
 namespace rnn_ops {
 namespace gpu {
 
+// With more rows, a product for each step is as fast.
+constexpr int64_t kMostPersistentRows = 128;
+// A launch occupies the GPU for at most about a second. Counters have 32 bits, and UnknownZero()
+// needs less than 2^30.
+constexpr int64_t kMostPersistentSteps = int64_t{1} << 16;
+
 class PersistentSteps {
  public:
   // Chooses the kernels and allocates what their blocks share. If none fits, Runs() is false. If

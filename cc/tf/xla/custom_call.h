@@ -50,6 +50,25 @@ inline std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
   return text + ">";
 }
 
+// The results of the handler with the name of an op, as a tuple.
+// WHY the layouts: without them XLA for GPUs may let a transposition next to the call change them,
+// and the handlers read and write row-major tensors only.
+inline XlaOp CallHandler(const std::string& name, XlaOpKernelContext* context,
+                         const std::vector<XlaTensor>& operands,
+                         const std::vector<xla::Shape>& results, const std::string& attributes,
+                         bool has_side_effect) {
+  std::vector<XlaOp> inputs;
+  std::vector<xla::Shape> shapes;
+  for (const XlaTensor& operand : operands) {
+    inputs.push_back(operand.op);
+    shapes.push_back(RowMajor(operand.shape.element_type(), operand.shape.dimensions()));
+  }
+  return xla::CustomCallWithLayout(
+      context->builder(), name, inputs, xla::ShapeUtil::MakeTupleShape(results), shapes, attributes,
+      has_side_effect, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
+      xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+}
+
 // Calls the handler of node.op(), which must be an op of this library.
 inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu,
                           std::vector<XlaTensor> operands, std::vector<XlaOp>* results) {
@@ -110,21 +129,10 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
   const bool draws = node.op() == kForward &&
                      tensorflow::TryGetNodeAttr(node, "dropout", &dropout) && dropout > 0 &&
                      tensorflow::TryGetNodeAttr(node, "is_training", &is_training) && is_training;
-  std::vector<XlaOp> inputs;
-  std::vector<xla::Shape> input_shapes;
-  for (const XlaTensor& operand : operands) {
-    inputs.push_back(operand.op);
-    const xla::Shape& shape = operand.shape;
-    input_shapes.push_back(RowMajor(shape.element_type(), shape.dimensions()));
-  }
   const std::string more = on_gpu ? GpuAttributes(context, op, operands) : "";
-  // WHY the layouts: without them XLA for GPUs may let a transposition next to the call change
-  // them, and the handlers read and write row-major tensors only.
-  const XlaOp tuple = xla::CustomCallWithLayout(
-      context->builder(), node.op(), inputs, xla::ShapeUtil::MakeTupleShape(shapes), input_shapes,
-      AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0, more),
-      /*has_side_effect=*/draws, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
-      xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+  const XlaOp tuple =
+      CallHandler(node.op(), context, operands, shapes,
+                  AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0, more), draws);
   const bool batch_first_state = op.family != OpFamily::kCudnnRnn || !time_major;
   for (size_t k = 0; k < shapes.size(); ++k) {
     XlaOp result = xla::GetTupleElement(tuple, static_cast<int64_t>(k));

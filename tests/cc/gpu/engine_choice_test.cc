@@ -1,7 +1,9 @@
 #include "cc/gpu/engine_choice.h"
 
+#include <algorithm>
 #include <cstdint>
 
+#include "cc/gpu/persistent_kernels.h"
 #include "gtest/gtest.h"
 
 namespace rnn_ops {
@@ -49,17 +51,18 @@ TEST(EngineChoice, TheFastestOfTheMeasuredRows) {
       {RnnMode::kTanh, Dtype::kFloat32, 512, 16, true},
       {RnnMode::kTanh, Dtype::kFloat32, 1024, 128, false},
       {RnnMode::kLstm, Dtype::kBFloat16, 256, 1, false},
+      {RnnMode::kLstm, Dtype::kBFloat16, 256, 4, true},
       {RnnMode::kLstm, Dtype::kBFloat16, 512, 128, true},
       {RnnMode::kLstm, Dtype::kBFloat16, 1024, 64, true},
       {RnnMode::kLstm, Dtype::kBFloat16, 1024, 128, false},
       {RnnMode::kTanh, Dtype::kBFloat16, 1024, 128, true},
       {RnnMode::kLstm, Dtype::kFloat16, 512, 16, false},
-      {RnnMode::kLstm, Dtype::kFloat16, 256, 64, true},
+      {RnnMode::kLstm, Dtype::kFloat16, 256, 64, false},  // slower for few steps, or two directions
       {RnnMode::kLstm, Dtype::kFloat16, 192, 16, true},
       {RnnMode::kLstm, Dtype::kFloat16, 1024, 64, false},
-      {RnnMode::kGru, Dtype::kFloat16, 256, 8, false},
+      {RnnMode::kGru, Dtype::kFloat16, 256, 1, false},
       {RnnMode::kGru, Dtype::kFloat16, 1024, 64, true},
-      {RnnMode::kTanh, Dtype::kFloat16, 512, 16, false},
+      {RnnMode::kTanh, Dtype::kFloat16, 512, 128, false},
       {RnnMode::kLstm, Dtype::kFloat64, 512, 16, false},
   };
   for (const auto& row : rows) {
@@ -91,6 +94,30 @@ TEST(EngineChoice, PersistentKernelsWhereTheyAreFasterThanSteps) {
   }
 }
 
+// Otherwise the steps would run one by one, which are slower than cuDNN.
+TEST(EngineChoice, WhatReplacesCudnnHasItsKernels) {
+  int64_t replaced = 0;
+  for (RnnMode mode : {RnnMode::kLstm, RnnMode::kGru, RnnMode::kTanh, RnnMode::kRelu}) {
+    for (Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16}) {
+      for (int64_t units = 1; units <= 1025; ++units) {
+        for (int64_t batch : {1, 4, 5, 8, 16, 17, 64, 65, 128, 129}) {
+          const EngineChoice choice = Choose(Network(mode, units, batch), dtype);
+          if (!choice.replaces_cudnn) continue;
+          ++replaced;
+          ASSERT_EQ(choice.steps, kPersistent) << units << " " << batch;
+          for (PersistentPass pass : {PersistentPass::kForward, PersistentPass::kBackward}) {
+            const PersistentKernel* const kernel = FindPersistentKernel(
+                {pass, mode, dtype, units, std::min<int64_t>(batch, 64), /*is_general=*/false});
+            ASSERT_NE(kernel, nullptr) << units << " " << batch;
+            ASSERT_LE(kernel->Blocks(units), 128) << units << " " << batch;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(replaced, 10000);
+}
+
 TEST(EngineChoice, WhatWasNotMeasuredRunsAsBefore) {
   const RnnConfig fast = Network(RnnMode::kLstm, 256, 16);
   ASSERT_TRUE(Choose(fast).replaces_cudnn);
@@ -102,6 +129,9 @@ TEST(EngineChoice, WhatWasNotMeasuredRunsAsBefore) {
   }
   RnnConfig other = fast;
   other.num_proj = 100;
+  EXPECT_FALSE(Choose(other).replaces_cudnn);
+  other = fast;
+  other.cell_clip = 1;
   EXPECT_FALSE(Choose(other).replaces_cudnn);
   other = fast;
   other.input_mode = InputMode::kSkip;

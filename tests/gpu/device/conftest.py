@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+
 DEVICE = os.environ.get("TF_RNN_OPS_TEST_DEVICE", "CPU:0")
 # Set by tests/gpu/mock/run.sh: TensorFlow's own GPU kernels compute nothing there.
 PRETEND = os.environ.get("TF_RNN_OPS_TEST_PRETEND_GPU") == "1"
@@ -12,7 +14,9 @@ collect_ignore_glob = [] if DEVICE.startswith("GPU") else ["test_*.py"]
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "real_gpu: needs kernels of TensorFlow's own to compute")
-    config.addinivalue_line("markers", "mock_gpu: reads the mock driver's log")
+    config.addinivalue_line(
+        "markers", "mock_gpu: needs the log or the properties of the mock driver"
+    )
 
 
 def pytest_collection_modifyitems(config, items):
@@ -21,3 +25,10 @@ def pytest_collection_modifyitems(config, items):
     left_out = [item for item in items if item.get_closest_marker(other)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker(other)]
+
+
+@pytest.fixture(params=["steps", "persistent"])
+def each_algorithm(request, monkeypatch):
+    """Each way to run LayerRNN. The kernels read the variable in each call."""
+    monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", request.param)
+    return request.param

@@ -19,6 +19,8 @@ from support.reference import layer, rounding
 from support.reference.cells import exact
 from support.reference.layer import LayerInputs
 
+pytestmark = pytest.mark.usefixtures("each_algorithm")
+
 MASKS = ("none", "input", "recurrent", "both")
 SIZES = {"T": 5, "B": 4, "I": 6, "H": 9, "lengths": "5,0,3,1"}
 # The further options of single cells.

@@ -14,12 +14,7 @@ from support.reference import rounding
 from tf_rnn_ops.keras.path import eligibility, fused
 from tf_rnn_ops.native import xla
 
-
-@pytest.fixture(autouse=True, params=["steps", "persistent"])
-def _algorithm(request, monkeypatch):
-    """The kernels read the variable in each call."""
-    monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", request.param)
-    return request.param
+pytestmark = pytest.mark.usefixtures("each_algorithm")
 
 
 @pytest.fixture(autouse=True)
@@ -196,14 +191,14 @@ def test_options_of_keras_run_on_the_gpu(kind, masked, rng, monkeypatch):
 
 
 @pytest.mark.mock_gpu
-def test_each_algorithm_launches_its_kernels(_algorithm):
+def test_each_algorithm_launches_its_kernels(each_algorithm):
     arguments = ["-m", "gpu.device.gpu_child", "one_layer"]
     done = subproc.run(arguments, env=subproc.environment(MOCK_CUDA_LOG="1"))
     assert done.returncode == 0, done.stderr
     launched = {line.split()[-1] for line in done.stderr.splitlines() if line.startswith("[mock]")}
     steps = launched & {"lstm_step_f32", "lstm_back_f32"}
     passes = sorted(name.split("_")[0] for name in launched if "_Lstm_Float32_256_" in name)
-    if _algorithm == "persistent":
+    if each_algorithm == "persistent":
         assert not steps and passes == ["Backward", "Forward"]
     else:
         assert len(steps) == 2 and not passes

@@ -489,10 +489,11 @@ def main():
     checks.group("errors", checks.errors())
     checks.group("special", checks.special())
     checks.group("dropout", checks.dropout())
+    os.environ["TF_RNN_OPS_GPU_ALGO"] = "cudnn"  # read at each call
     checks.group("stacks", checks.sweep(arguments.every))
     checks.group("block", checks.block_sweep(arguments.every))
     checks.group("layers", layer_checks(checks, arguments.every))
-    os.environ["TF_RNN_OPS_GPU_ALGO"] = "persistent"  # read at each call
+    os.environ["TF_RNN_OPS_GPU_ALGO"] = "persistent"
     checks.group("layers in persistent kernels", layer_checks(checks, arguments.every))
     checks.group("dropout without cuDNN", checks.dropout())
     checks.group("stacks in persistent kernels", checks.sweep(arguments.every))

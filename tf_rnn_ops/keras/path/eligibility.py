@@ -108,8 +108,8 @@ def is_numeric(dtype):
 def single_step_reason(layer, time):
     """Tells why a graph for a known number of time steps does not use the op; None if it does.
 
-    All ops except LayerRNN need the weights in one buffer. Filling the buffer takes a pass over all
-    weights, as a step with batch size 1 does.
+    BlockLSTMV2 needs the weights in one buffer. Filling the buffer takes a pass over all weights, as a step
+    with batch size 1 does.
     """
     if time != 1 or all(map(cells.may_run_layer_rnn, cells_of(layer))):
         return None
