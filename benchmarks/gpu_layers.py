@@ -110,14 +110,24 @@ def measure(problem, training, names, rounds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Example: python -m benchmarks.gpu_layers --rounds 5",
+    )
     parser.add_argument(
         "--device", default="GPU:0", help="TensorFlow's name (default: %(default)s)"
     )
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each variant")
-    parser.add_argument("--shapes", type=pathlib.Path, default=SHAPES, help="file with problems")
     parser.add_argument(
-        "--only", nargs="+", choices=VARIANTS, default=list(VARIANTS), help="columns"
+        "--rounds", type=int, default=3, help="turns of each variant (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--shapes",
+        type=pathlib.Path,
+        default=SHAPES,
+        help="file with a problem in each line (default: benchmarks/shapes/gpu_layers.txt)",
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=VARIANTS, default=list(VARIANTS), help="columns (default: all)"
     )
     args = parser.parse_args()
     kind, number = args.device.split(":")

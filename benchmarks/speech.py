@@ -37,8 +37,20 @@ def parse_args(argv):
     for name, (default, meaning) in sizes.items():
         help_text = f"{meaning} (default: %(default)s)"
         parser.add_argument(f"--{name}", type=int, default=default, help=help_text)
-    parser.add_argument("--packages", nargs="*", default=list(PACKAGES), choices=PACKAGES)
-    parser.add_argument("--modes", nargs="*", default=MODES, choices=MODES)
+    parser.add_argument(
+        "--packages",
+        nargs="*",
+        default=list(PACKAGES),
+        choices=PACKAGES,
+        help="layers to measure (default: all)",
+    )
+    parser.add_argument(
+        "--modes",
+        nargs="*",
+        default=MODES,
+        choices=MODES,
+        help="what to measure (default: %(default)s)",
+    )
     parser.add_argument("--one", nargs=2, metavar=("PACKAGE", "MODE"), help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
