@@ -167,6 +167,7 @@ struct SumsInGates {
   }
   EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t panel, Packet<T>* acc) const {
     const T* sums = Sums(i, panel);
+#pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[v] = Load(sums + v * kLanes<T>);
   }
 };

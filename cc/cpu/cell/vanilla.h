@@ -48,6 +48,7 @@ struct Vanilla {
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t panel, const Packet<T>* acc) const {
       const int64_t first = (this->rows.first_block + panel * NV) * kLanes<T>;
+#pragma GCC unroll 8
       for (int v = 0; v < NV; ++v) {
         const int64_t unit = first + v * kLanes<T>;
         this->rows.StoreOut(i, unit, function.Apply(acc[v]));

@@ -47,9 +47,9 @@ EIGEN_DONT_INLINE void FinishTile(const Cell& cell, const RowTile& tile, int64_t
 // compiled again for each number of rows. One row has too little work to hide that way, and large
 // tiles, which most rows are in, would take 1 to 5 % longer.
 template <typename T, int M, bool Gated, typename E, typename Cell>
-EIGEN_DONT_INLINE void RunCellTile(const Cell& cell, const StepProduct<E>& product,
-                                   const PanelBlock<E>& block, const RowTile& tile,
-                                   const Ahead& ahead) {
+EIGEN_ALWAYS_INLINE void RunCellTile(const Cell& cell, const StepProduct<E>& product,
+                                     const PanelBlock<E>& block, const RowTile& tile,
+                                     const Ahead& ahead) {
   constexpr int NV = Cell::kVectors;
   constexpr int V = kLanes<T>;
   const RunsOfK& k = block.k;
@@ -83,6 +83,18 @@ EIGEN_DONT_INLINE void RunCellTile(const Cell& cell, const StepProduct<E>& produ
     }
   }
 }
+
+// RunCellTile in a function of its own.
+template <typename T, int M, bool Gated, typename E, typename Cell>
+EIGEN_DONT_INLINE void CallCellTile(const Cell& cell, const StepProduct<E>& product,
+                                    const PanelBlock<E>& block, const RowTile& tile,
+                                    const Ahead& ahead) {
+  RunCellTile<T, M, Gated>(cell, product, block, tile, ahead);
+}
+
+// WHY: a call takes 2 to 8 % of the time of a tile of AVX2. With 32 registers the tiles are larger
+// and have more sizes, and GCC compiles RunCell with all of them for more than eight minutes.
+constexpr bool kCellTilesInline = kVectorRegisters == 16;
 
 // One row tile of RunCell on quads: a whole K.
 template <typename Cell>
@@ -127,7 +139,12 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
           RunQuadCellTile(cell, product, block, tile, ahead);
         } else {
           WithConstant<M>(tile.rows, [&](auto m) {
-            RunCellTile<T, decltype(m)::value, Gated>(cell, product, block, tile, ahead);
+            constexpr int kRows = decltype(m)::value;
+            if constexpr (kCellTilesInline) {
+              RunCellTile<T, kRows, Gated>(cell, product, block, tile, ahead);
+            } else {
+              CallCellTile<T, kRows, Gated>(cell, product, block, tile, ahead);
+            }
           });
         }
       });
