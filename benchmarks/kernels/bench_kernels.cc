@@ -1,7 +1,7 @@
 // Measures the time of the kernels of every instruction set of this machine. The program calls the
 // kernels through the kernel table, as the ops do, but without TensorFlow.
 //
-//   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT] [--clock cpu]
+//   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--clock cpu] [--turns stdin]
 //                 [SHAPES_FILE | "cell T B I H [L] [D] [dtype]"]...
 //
 // dtype: float32, bfloat16, widened: tensors of bfloat16 whose products are computed in float32, or
@@ -10,11 +10,8 @@
 // --clock cpu: the CPU time of the process instead of the time of the clock, and the fastest call
 // instead of the fastest tenth. For one thread on a machine that other programs use.
 //
-// --against: a shared object of an older build. The program calls both builds in turn, and prints
-// the new time divided by the old time in the last two columns. The first of these columns compares
-// the fastest tenth of the calls, which other programs on the machine hardly affect. The second
-// column compares the medians of all calls, which include the effect of other programs on both
-// builds.
+// --turns stdin: for each pass the program prints "ready" and then, for each line "call" that it
+// reads, the seconds of a call. Any other line ends the pass. See benchmarks/turns.py.
 #include <time.h>
 
 #include <algorithm>
@@ -22,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -44,6 +42,9 @@ using namespace rnn_ops::cpu;  // NOLINT
 
 // Nanoseconds of the chosen clock.
 bool measures_cpu_time = false;
+// Whether lines of standard input say when to call.
+bool takes_turns = false;
+
 double Now() {
   timespec time;
   clock_gettime(measures_cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
@@ -52,6 +53,7 @@ double Now() {
 
 // The minimum duration of a measurement.
 constexpr double kRoundSeconds = 0.05;
+constexpr double kTurnSeconds = 0.002;
 
 struct Shape {
   std::string text;
@@ -62,7 +64,6 @@ struct Options {
   int rounds = 7;
   std::vector<int> threads = {1, 2};
   std::string isa;
-  std::string against;
   std::vector<Shape> shapes;
 };
 
@@ -175,27 +176,42 @@ class Threads {
   std::unique_ptr<Team> team_;
 };
 
+// The time of one of `calls` calls, in seconds.
+template <typename Call>
+double SecondsOf(int calls, const Call& call) {
+  const double start = Now();
+  for (int i = 0; i < calls; ++i) call();
+  return 1e-9 * (Now() - start) / calls;
+}
+
+// Calls when the input says so. Returns the time of the last turn.
+template <typename Call>
+double TakeTurns(const Call& call) {
+  call();
+  double seconds = SecondsOf(1, call);
+  const int calls = std::max(1, static_cast<int>(kTurnSeconds / seconds));
+  std::printf("ready\n");
+  std::fflush(stdout);
+  for (std::string line; std::getline(std::cin, line) && line == "call";) {
+    call();  // not timed: the caches hold what the other program left
+    seconds = SecondsOf(calls, call);
+    std::printf("%.9g\n", seconds);
+    std::fflush(stdout);
+  }
+  return seconds;
+}
+
 // The median time of one call over the rounds, in seconds.
 template <typename Call>
-double Time(int rounds, const Call& call) {
-  auto seconds_of = [&](int calls) {
-    const double start = Now();
-    for (int i = 0; i < calls; ++i) call();
-    return 1e-9 * (Now() - start) / calls;
-  };
+double TimeCall(int rounds, const Call& call) {
+  if (takes_turns) return TakeTurns(call);
   call();
-  const int calls = std::max(1, static_cast<int>(kRoundSeconds / seconds_of(1)));
+  const int calls = std::max(1, static_cast<int>(kRoundSeconds / SecondsOf(1, call)));
   std::vector<double> all;
-  for (int i = 0; i < rounds; ++i) all.push_back(seconds_of(calls));
+  for (int i = 0; i < rounds; ++i) all.push_back(SecondsOf(calls, call));
   std::nth_element(all.begin(), all.begin() + rounds / 2, all.end());
   return all[rounds / 2];
 }
-
-// The measured kernels, and the kernels of the older build, if any.
-struct Builds {
-  const KernelTable& table;
-  const KernelTable* old;
-};
 
 // Memory for the calls of one kernel, kept between calls. The reserve space belongs to `forward`,
 // if given, or is new.
@@ -227,55 +243,21 @@ class Memory {
   MemorySizes sizes_ = {};
 };
 
-struct Timing {
-  double seconds;
-  double ratio = 0;  // new time / old time
-  double median_ratio = 0;
-};
-
-// Measures call(table). If there are two builds, they run in turn.
-template <typename Call>
-Timing TimeBuilds(const Builds& builds, int rounds, const Call& call) {
-  if (builds.old == nullptr) return {Time(rounds, [&] { call(builds.table); })};
-  const KernelTable* const tables[] = {&builds.table, builds.old};
-  std::vector<double> seconds[2];
-  const double start = Now();
-  auto since = [](double from) { return 1e-9 * (Now() - from); };
-  for (int i = 0; i < 20 || since(start) < 2 * rounds * kRoundSeconds; ++i) {
-    for (int k : {i % 2, 1 - i % 2}) {
-      const double begin = Now();
-      call(*tables[k]);
-      seconds[k].push_back(since(begin));
-    }
-  }
-  auto quantile = [](std::vector<double>& all, double q) {
-    const size_t at = static_cast<size_t>(all.size() * q);
-    std::nth_element(all.begin(), all.begin() + at, all.end());
-    return all[at];
-  };
-  const double fast = measures_cpu_time ? 0 : 0.1;
-  const double now = quantile(seconds[0], fast);
-  return {now, now / quantile(seconds[1], fast),
-          quantile(seconds[0], 0.5) / quantile(seconds[1], 0.5)};
-}
-
 void Line(const Shape& shape, const KernelTable& table, int threads, const char* pass,
-          const Timing& timing, double flops, double peak, int64_t scratch, int64_t reserve) {
-  const double rate = flops / timing.seconds / 1e9;
-  std::printf("| %s | %s | %d | %s | %.4g | %.1f | %.0f%% | %.3g | %.3g |", shape.text.c_str(),
-              table.isa, threads, pass, timing.seconds * 1e3, rate, 100 * rate / (peak * threads),
-              scratch / 1e6, reserve / 1e6);
-  if (timing.ratio > 0) std::printf(" %.3f | %.3f |", timing.ratio, timing.median_ratio);
-  std::printf("\n");
+          double seconds, double flops, double peak, const MemorySizes& sizes) {
+  const double rate = flops / seconds / 1e9;
+  std::printf("| %s | %s | %d | %s | %.4g | %.1f | %.0f%% | %.3g | %.3g |\n", shape.text.c_str(),
+              table.isa, threads, pass, seconds * 1e3, rate, 100 * rate / (peak * threads),
+              sizes.scratch_bytes / 1e6, sizes.reserve.bytes / 1e6);
   std::fflush(stdout);
 }
 
 // The tensors of a problem, and its calls.
 class Calls {
  public:
-  Calls(const Shape& shape, const Builds& builds, int threads, int rounds, double peak)
+  Calls(const Shape& shape, const KernelTable& table, int threads, int rounds, double peak)
       : shape_(shape),
-        builds_(builds),
+        table_(table),
         threads_(threads),
         rounds_(rounds),
         peak_(peak),
@@ -300,21 +282,16 @@ class Calls {
   void Run() {
     args_.problem.is_training = false;
     Memory memory;
-    Time("forward", &KernelTable::rnn_forward, Flops(args_.problem), {&memory, &memory});
+    Time("forward", &KernelTable::rnn_forward, Flops(args_.problem), &memory);
     RunPacked();
     if (args_.problem.int8_weights) return;
     args_.problem.is_training = true;
-    Memory kept, old_kept;  // one for each build, because the headers may differ
-    Time("forward, training", &KernelTable::rnn_forward, Flops(args_.problem), {&kept, &old_kept});
-    RunBackward(&kept, &old_kept);
+    Memory kept;
+    Time("forward, training", &KernelTable::rnn_forward, Flops(args_.problem), &kept);
+    RunBackward(&kept);
   }
 
  private:
-  // The memory for the calls of each build.
-  struct Both {
-    Memory *now, *old;
-  };
-
   void Input(Arg arg, int64_t n, float scale) {
     buffers_.push_back(std::make_unique<Buffer>(n, args_.problem.dtype, scale));
     args_.tensors.SetInput(arg, buffers_.back()->get(), TypeOf(args_.problem.dtype), n);
@@ -341,18 +318,17 @@ class Calls {
 
   // Runs packing, and a forward pass on the packed weights.
   void RunPacked() {
-    const Buffer packed(builds_.table.rnn_packed_format(&args_.problem).bytes);
+    const Buffer packed(table_.rnn_packed_format(&args_.problem).bytes);
     args_.panels = packed.get();
     Memory memory, forward_memory;
-    Time("packing", &KernelTable::rnn_pack, 0, {&memory, &memory});
+    Time("packing", &KernelTable::rnn_pack, 0, &memory);
     args_.problem.weights_packed = true;
-    Time("forward, packed", &KernelTable::rnn_forward, Flops(args_.problem),
-         {&forward_memory, &forward_memory});
+    Time("forward, packed", &KernelTable::rnn_forward, Flops(args_.problem), &forward_memory);
     args_.problem.weights_packed = false;
   }
 
   // The input y is the output of a forward pass.
-  void RunBackward(Memory* kept, Memory* old_kept) {
+  void RunBackward(Memory* kept) {
     const CallTensors forward = args_.tensors;
     CallTensors& t = args_.tensors = {};
     for (Arg arg : {Arg::input, Arg::input_h, Arg::input_c, Arg::params}) {
@@ -365,30 +341,26 @@ class Calls {
     for (Arg arg : {Arg::output_h_backprop, Arg::output_c_backprop}) {
       Input(arg, t.in_elements(Arg::input_h), 1);
     }
-    Memory memory(kept), old_memory(old_kept);
-    Time("backward", &KernelTable::rnn_backward, 2 * Flops(args_.problem), {&memory, &old_memory});
+    Memory memory(kept);
+    Time("backward", &KernelTable::rnn_backward, 2 * Flops(args_.problem), &memory);
   }
 
   void Time(const char* pass, int32_t (*KernelTable::*kernel)(const RnnArgs*), double flops,
-            const Both& memory) {
+            Memory* memory) {
     Threads team(threads_);
     args_.parallel = team.Get();
+    args_.memory = memory->Get();
     int32_t refused = 0;
-    const Timing timing = TimeBuilds(builds_, rounds_, [&](const KernelTable& t) {
-      args_.memory = (&t == builds_.old ? memory.old : memory.now)->Get();
-      refused |= (t.*kernel)(&args_);
-    });
+    const double seconds = TimeCall(rounds_, [&] { refused |= (table_.*kernel)(&args_); });
     if (refused != 0) {
       std::fprintf(stderr, "%s: %s failed\n", shape_.text.c_str(), pass);
       std::exit(1);
     }
-    const MemorySizes& sizes = memory.now->sizes();
-    Line(shape_, builds_.table, threads_, pass, timing, flops, peak_, sizes.scratch_bytes,
-         sizes.reserve.bytes);
+    Line(shape_, table_, threads_, pass, seconds, flops, peak_, memory->sizes());
   }
 
   const Shape& shape_;
-  const Builds builds_;
+  const KernelTable& table_;
   const int threads_, rounds_;
   const double peak_;
   const std::vector<int32_t> lengths_;
@@ -449,8 +421,9 @@ bool Parse(int argc, char** argv, Options* options) {
     } else if (name == "--clock") {
       if (value != "cpu") return false;
       measures_cpu_time = true;
-    } else if (name == "--against") {
-      options->against = value;
+    } else if (name == "--turns") {
+      if (value != "stdin") return false;
+      takes_turns = true;
     } else if (name == "--threads") {
       options->threads.clear();
       std::istringstream list(value);
@@ -470,10 +443,9 @@ bool Parse(int argc, char** argv, Options* options) {
 int main(int argc, char** argv) {
   Options options;
   if (!Parse(argc, argv, &options)) {
-    std::fprintf(
-        stderr,
-        "usage: bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT] "
-        "[--clock cpu] SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
+    std::fprintf(stderr,
+                 "usage: bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--clock cpu] "
+                 "[--turns stdin] SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
     return 2;
   }
   std::printf(
@@ -481,23 +453,10 @@ int main(int argc, char** argv) {
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (const KernelTable* table : Tables(argv[0])) {
     if (!options.isa.empty() && options.isa != table->isa) continue;
-    const KernelTable* old = nullptr;
-    if (!options.against.empty()) {
-      std::string problem;
-      for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-        if (Name(isa) == std::string(table->isa)) {
-          old = OpenVariant(options.against, isa, &problem);
-        }
-      }
-      if (old == nullptr) {
-        std::fprintf(stderr, "left out: %s: %s\n", table->isa, problem.c_str());
-        continue;
-      }
-    }
     const double peak = FmaPeak(table->vector_bytes);
     for (const Shape& shape : options.shapes) {
       for (int threads : options.threads) {
-        Calls(shape, {*table, old}, threads, options.rounds, peak).Run();
+        Calls(shape, *table, threads, options.rounds, peak).Run();
       }
     }
     std::printf("\nFMA peak of one core, %s, float32: %.0f GFLOP/s\n\n", table->isa, peak);
