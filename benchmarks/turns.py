@@ -1,7 +1,9 @@
-"""Prints the time of the kernels of one build divided by that of another.
+"""Compares the times of the kernels of two trees, whose calls take turns.
 
-Calls of two programs bench_kernels take turns of a few milliseconds, so that another load of the machine
-meets both. The kernel tables of the builds may differ.
+OLD and NEW are the programs //benchmarks/kernels:bench_kernels of both trees. The kernel tables may differ.
+A tree that is older than the option --turns needs this tree's bench_kernels.cc, adapted to its kernel
+table. A turn is one call that is not timed, and calls for about two milliseconds, at least one, so another
+load of the machine meets both programs.
 """
 
 import argparse
@@ -25,17 +27,23 @@ class Program:
         """The next line of output that begins so; None at the end."""
         return next((line for line in self.process.stdout if line.startswith(begin)), None)
 
-    def turn(self):
-        self.process.stdin.write("call\n")
-        seconds = self.process.stdout.readline()
-        if not seconds:
+    def answer(self, command, begin=""):
+        """The next line that begins so, after a command."""
+        try:
+            self.process.stdin.write(command + "\n")
+            line = self.line(begin)
+        except BrokenPipeError:
+            line = None
+        if line is None:
             raise SystemExit(f"{self.process.args} ended in the middle of a pass")
-        return float(seconds)
+        return line
+
+    def turn(self):
+        return float(self.answer("call"))
 
     def end_pass(self):
         """Returns the name of the pass."""
-        self.process.stdin.write("end\n")
-        return self.line("| ").split("|")[4].strip()
+        return self.answer("end", "| ").split("|")[4].strip()
 
     def close(self):
         self.process.communicate()
@@ -46,9 +54,13 @@ class Program:
 def passes(old, new, turns):
     """Yields the name of each pass and the seconds of both programs in its turns."""
     while True:
-        ready = [program.line("ready") for program in (old, new)]
-        if None in ready:
+        ready = [program.line("ready") is not None for program in (old, new)]
+        if not any(ready):
             return
+        if not all(ready):
+            raise SystemExit("one of the programs measured fewer passes than the other")
+        for program in (old, new):
+            program.turn()  # finds the number of calls of a turn
         seconds = {old: [], new: []}
         for k in range(turns):
             for program in (old, new) if k % 2 else (new, old):
@@ -61,7 +73,7 @@ def passes(old, new, turns):
 
 def report(shape, name, old, new):
     ratios = [b / a for a, b in zip(old, new)]
-    low, middle, high = statistics.quantiles(ratios, n=4)
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
     smallest = min(new) / min(old)
     print(
         f"| {shape} | {name} | {min(new) * 1e3:.4g} | {middle:.3f} | {low:.3f} to {high:.3f} "
@@ -97,16 +109,22 @@ def main(argv=None):
     args = parser.parse_args(argv)
     if args.turns < 2:
         parser.error(f"--turns must be at least 2: got {args.turns}")
+    if args.cpu is not None and args.threads > 1:
+        parser.error(f"--cpu is for one thread: got --threads {args.threads}")
     options = ["--isa", args.isa, "--threads", str(args.threads)]
     # new / old: the median of the pairs and its quartiles; and the ratio of the smallest times.
     print("| shape | pass | new ms | new / old | quartiles | smallest new / old |")
     print("| --- | --- | --- | --- | --- | --- |")
     for shape in shapes_of(args.shapes):
         programs = [Program(path, options, shape, args.cpu) for path in (args.old, args.new)]
+        count = 0
         for name, old, new in passes(*programs, args.turns):
             report(shape, name, old, new)
+            count += 1
         for program in programs:
             program.close()
+        if count == 0:
+            raise SystemExit(f"the programs have no kernels of --isa {args.isa} for this machine")
 
 
 if __name__ == "__main__":

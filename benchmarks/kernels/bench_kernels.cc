@@ -7,11 +7,12 @@
 // dtype: float32, bfloat16, widened: tensors of bfloat16 whose products are computed in float32, or
 // int8: float32 tensors with the int8 weights of one layer, in inference.
 //
-// --clock cpu: the CPU time of the process instead of the time of the clock, and the fastest call
-// instead of the fastest tenth. For one thread on a machine that other programs use.
+// --clock cpu: the CPU time of the process instead of elapsed time. For one thread on a machine
+// that other programs use.
 //
 // --turns stdin: for each pass the program prints "ready" and then, for each line "call" that it
-// reads, the seconds of a call. Any other line ends the pass. See benchmarks/turns.py.
+// reads, the seconds of a call. Any other line ends the pass. There are no rounds. See
+// benchmarks/turns.py.
 #include <time.h>
 
 #include <algorithm>
@@ -40,11 +41,11 @@ namespace {
 using namespace rnn_ops;       // NOLINT: a program of one file
 using namespace rnn_ops::cpu;  // NOLINT
 
-// Nanoseconds of the chosen clock.
 bool measures_cpu_time = false;
 // Whether lines of standard input say when to call.
 bool takes_turns = false;
 
+// Nanoseconds of the chosen clock.
 double Now() {
   timespec time;
   clock_gettime(measures_cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
@@ -53,6 +54,7 @@ double Now() {
 
 // The minimum duration of a measurement.
 constexpr double kRoundSeconds = 0.05;
+// The approximate duration of a turn.
 constexpr double kTurnSeconds = 0.002;
 
 struct Shape {
@@ -184,16 +186,17 @@ double SecondsOf(int calls, const Call& call) {
   return 1e-9 * (Now() - start) / calls;
 }
 
-// Calls when the input says so. Returns the time of the last turn.
+// Calls when the input says so. Returns the time of the last turn. The number of calls of a turn is
+// found in the first turn, while another program waits.
 template <typename Call>
 double TakeTurns(const Call& call) {
-  call();
-  double seconds = SecondsOf(1, call);
-  const int calls = std::max(1, static_cast<int>(kTurnSeconds / seconds));
+  int calls = 0;
+  double seconds = 0;
   std::printf("ready\n");
   std::fflush(stdout);
   for (std::string line; std::getline(std::cin, line) && line == "call";) {
     call();  // not timed: the caches hold what the other program left
+    if (calls == 0) calls = std::max(1, static_cast<int>(kTurnSeconds / SecondsOf(1, call)));
     seconds = SecondsOf(calls, call);
     std::printf("%.9g\n", seconds);
     std::fflush(stdout);

@@ -6,56 +6,103 @@ import pytest
 
 from benchmarks import turns
 
-# A program whose calls take `seconds`, or that ends at the first call (None).
+OPTIONS = ["--isa", "avx2", "--turns", "4"]
+
+# A program that logs its calls and takes SECONDS for them, one after the other.
 PROGRAM = """#!{python}
 import sys
 
-shape = sys.argv[-1]
+if sys.argv[1:-1] != ["--turns", "stdin", "--isa", "avx2", "--threads", "1"]:
+    sys.exit(2)
 print("| problem | ISA | threads | pass | ms |")
 for name in {passes}:
     print("ready", flush=True)
+    seconds = iter({seconds})
     while sys.stdin.readline() == "call\\n":
-        if {seconds} is None:
-            sys.exit(3)
-        print({seconds}, flush=True)
-    print(f"| {{shape}} | avx2 | 1 | {{name}} | 0 |", flush=True)
+        with open({log!r}, "a") as log:
+            log.write("{name} ")
+        print(next(seconds), flush=True)
+    if {fails}:
+        sys.exit(1)
+    print(f"| {{sys.argv[-1]}} | avx2 | 1 | {{name}} | 0 |", flush=True)
 """
 
-
-def program(folder, name, seconds, passes=("forward", "backward")):
-    path = folder / name
-    path.write_text(PROGRAM.format(python=sys.executable, passes=passes, seconds=seconds))
-    path.chmod(0o755)
-    return str(path)
+# The first turn finds the number of calls and does not count.
+OLD = (9, 0.004, 0.004, 0.005, 0.004)
+NEW = (1, 0.004, 0.005, 0.010, 0.012)  # 1, 1.25, 2 and 3 times as long
 
 
-def test_ratios_of_each_pass_and_shape(tmp_path, capsys):
-    old, new = program(tmp_path, "old", 0.004), program(tmp_path, "new", 0.005)
+@pytest.fixture
+def program(tmp_path):
+    """Writes a program and returns its path."""
+
+    def write(name, seconds, passes=("forward", "backward"), fails=False):
+        path = tmp_path / name
+        text = PROGRAM.format(
+            python=sys.executable,
+            name=name,
+            passes=passes,
+            seconds=seconds,
+            fails=fails,
+            log=str(tmp_path / "log.txt"),
+        )
+        path.write_text(text)
+        path.chmod(0o755)
+        return str(path)
+
+    return write
+
+
+def test_ratios_of_each_pass_and_shape(program, tmp_path, capsys):
     shapes = tmp_path / "shapes.txt"
     shapes.write_text("# a comment\ngru 1 2 3 4  # another\n")
-    turns.main([old, new, str(shapes), "lstm 5 6 7 8", "--isa", "avx2", "--turns", "3"])
+    turns.main([program("old", OLD), program("new", NEW), str(shapes), "lstm 5 6 7 8", *OPTIONS])
     rows = capsys.readouterr().out.splitlines()[2:]
     assert rows == [
-        f"| {shape} | {name} | 5 | 1.250 | 1.250 to 1.250 | 1.250 |"
+        f"| {shape} | {name} | 4 | 1.625 | 1.188 to 2.250 | 1.000 |"
         for shape in ("gru 1 2 3 4", "lstm 5 6 7 8")
         for name in ("forward", "backward")
     ]
 
 
-def test_programs_with_other_passes(tmp_path):
-    old = program(tmp_path, "old", 0.004)
-    new = program(tmp_path, "new", 0.004, passes=("packing", "backward"))
-    with pytest.raises(SystemExit, match="different passes"):
-        turns.main([old, new, "lstm 5 6 7 8", "--isa", "avx2", "--turns", "2"])
+def test_programs_take_turns_in_alternating_order(program, tmp_path):
+    turns.main([program("old", OLD, ["forward"]), program("new", NEW, ["forward"]), "x", *OPTIONS])
+    calls = (tmp_path / "log.txt").read_text().split()
+    assert calls == ["old", "new", *["new", "old", "old", "new"] * 2]
 
 
-def test_program_that_ends_early(tmp_path):
-    old, new = program(tmp_path, "old", 0.004), program(tmp_path, "new", None)
-    with pytest.raises(SystemExit, match="ended in the middle of a pass"):
-        turns.main([old, new, "lstm 5 6 7 8", "--isa", "avx2", "--turns", "2"])
+@pytest.mark.parametrize(
+    ("passes", "message"),
+    [
+        (["packing", "backward"], "different passes"),
+        (["forward"], "fewer passes"),
+        ([], "fewer passes"),
+    ],
+)
+def test_programs_with_other_passes(program, passes, message):
+    with pytest.raises(SystemExit, match=message):
+        turns.main([program("old", OLD), program("new", NEW, passes), "x", *OPTIONS])
 
 
-def test_fewer_than_two_turns(capsys):
+def test_programs_without_kernels_of_the_instruction_set(program):
+    with pytest.raises(SystemExit, match="no kernels of --isa avx2"):
+        turns.main([program("old", OLD, []), program("new", NEW, []), "x", *OPTIONS])
+
+
+@pytest.mark.parametrize(("seconds", "fails"), [((), False), (NEW[:3], False), (NEW, True)])
+def test_program_that_ends_in_a_pass(program, seconds, fails):
+    with pytest.raises(SystemExit, match="new.* ended in the middle of a pass"):
+        turns.main([program("old", OLD), program("new", seconds, fails=fails), "x", *OPTIONS])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--turns", "1"], "--turns must be at least 2: got 1"),
+        (["--cpu", "0", "--threads", "2"], "--cpu is for one thread: got --threads 2"),
+    ],
+)
+def test_options_that_make_no_sense(options, message, capsys):
     with pytest.raises(SystemExit):
-        turns.main(["old", "new", "lstm 5 6 7 8", "--isa", "avx2", "--turns", "1"])
-    assert "--turns must be at least 2: got 1" in capsys.readouterr().err
+        turns.main(["old", "new", "x", "--isa", "avx2", *options])
+    assert message in capsys.readouterr().err

@@ -92,8 +92,9 @@ EIGEN_DONT_INLINE void CallCellTile(const Cell& cell, const StepProduct<E>& prod
   RunCellTile<T, M, Gated>(cell, product, block, tile, ahead);
 }
 
-// WHY: a call takes 2 to 8 % of the time of a tile of AVX2. With 32 registers the tiles are larger
-// and have more sizes, and GCC compiles RunCell with all of them for more than eight minutes.
+// WHY: on AVX2 the calls make small steps of tanh and GRU up to 9 % slower
+// (docs/history/performance.md, "Tried"). With 32 registers tiles are larger and have more sizes,
+// and GCC compiles RunCell with all of them for more than eight minutes.
 constexpr bool kCellTilesInline = kVectorRegisters == 16;
 
 // One row tile of RunCell on quads: a whole K.
