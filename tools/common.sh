@@ -5,6 +5,36 @@ die() {
   exit 1
 }
 
+# with_progress TEXT PATH COMMAND...: runs a command. Every 30 seconds it prints a line, also into a file:
+# TEXT, the time, and what moves: the size of the folder PATH, or the last line of the file PATH.
+with_progress() {
+  local text=$1 path=$2 began=$SECONDS status=0 watcher
+  shift 2
+  (
+    sleeper=
+    trap 'kill $sleeper 2>/dev/null; exit' TERM
+    while :; do
+      # Nothing waits for the output of a sleep that is left over.
+      sleep "${TF_RNN_OPS_PROGRESS_SECONDS:-30}" >/dev/null 2>&1 &
+      sleeper=$!
+      wait $sleeper || exit 0
+      # Ctrl-C ends the script, but not what it runs in the background.
+      kill -0 $$ 2>/dev/null || exit 0
+      if [ -d "$path" ]; then
+        moves=$(du -sm "$path" 2>/dev/null | cut -f 1)" MiB"
+      else
+        moves=$(tail -n 1 "$path" 2>/dev/null | cut -c 1-70)
+      fi
+      echo "still $text: $((SECONDS - began)) s${moves:+, $moves}"
+    done
+  ) &
+  watcher=$!
+  "$@" || status=$?
+  kill $watcher 2>/dev/null || true
+  wait $watcher 2>/dev/null || true
+  return $status
+}
+
 # Whether apt_install can install.
 may_apt() {
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null
@@ -17,8 +47,33 @@ apt_install() {
   echo "installing with apt-get: $*"
   export DEBIAN_FRONTEND=noninteractive
   mkdir -p .tools
+  with_progress "installing with apt-get" .tools/apt.log apt_to_log "$@"
+}
+
+apt_to_log() {
   local apt=(apt-get -q -y -o Acquire::Retries=1 -o Acquire::http::Timeout=20)
   { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "$@"; } >.tools/apt.log 2>&1 </dev/null
+}
+
+# The folder for what several clones share: compiled files, and what .ci/run remembers.
+cache_folder() {
+  echo "${TF_RNN_OPS_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME or TF_RNN_OPS_CACHE must name a folder}/.cache}/tf_rnn_ops}"
+}
+
+# The folder for compiled files. Bazel does not look at the compiler, the linker and the headers of libc,
+# so the name has their versions. Fails with a sentence if the folder cannot be written.
+build_cache() {
+  local folder versions
+  folder=$(cache_folder) || return
+  versions=$(for tool in "${CC:-gcc}" ld ldd; do "$tool" --version 2>&1 | head -n 1; done |
+    tr -cs 'A-Za-z0-9.+~\n-' - | paste -sd_)
+  folder+=/bazel/$versions
+  if mkdir -p "$folder" 2>/dev/null && [ -w "$folder" ]; then
+    echo "$folder"
+  else
+    echo "$folder cannot be written: this build compiles everything (TF_RNN_OPS_CACHE names another folder)" >&2
+    return 1
+  fi
 }
 
 # The minor versions of TensorFlow that the sources fit, oldest first, one a line.

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 import wheel_description
@@ -45,6 +46,17 @@ def folder_of(version, machine):
     return TARGET / f"{requirement(version, machine)}-{machine}"
 
 
+def _run_with_progress(command, text):
+    """Returns the exit status. Prints a line every 30 seconds."""
+    began = time.monotonic()
+    with subprocess.Popen(command) as process:
+        while True:
+            try:
+                return process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                print(f"still {text}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+
+
 def download(wanted, machine, folder):
     """Returns the path of the wheel."""
     version, abi = PYTHON
@@ -52,7 +64,7 @@ def download(wanted, machine, folder):
     command += ["--no-deps", "--only-binary=:all:", "--implementation=cp"]
     command += [f"--python-version={version}", f"--abi={abi}", f"--dest={folder}"]
     command += [f"--platform={platform}_{machine}" for platform in PLATFORMS]
-    if subprocess.run([*command, wanted]).returncode:
+    if _run_with_progress([*command, wanted], f"downloading {wanted}"):
         sys.exit(f"cannot download {wanted} for {machine}: is a package index reachable?")
     (wheel,) = pathlib.Path(folder).glob("*.whl")
     return wheel
@@ -81,7 +93,7 @@ def ensure(version, machine):
     if not folder.exists():
         wanted = requirement(version, machine)
         TARGET.mkdir(parents=True, exist_ok=True)
-        print(f"downloading {wanted} for {machine}", file=sys.stderr)
+        print(f"downloading {wanted} for {machine}: about 300 MB", file=sys.stderr)
         with tempfile.TemporaryDirectory(dir=TARGET) as downloads:
             unpack(download(wanted, machine, downloads), folder)
     return folder

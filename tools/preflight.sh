@@ -6,13 +6,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: tools/preflight.sh [--install] [--no-compiler] [--python PYTHON] [FOLDER=GIB...]
+Usage: tools/preflight.sh [--install] [--no-compiler] [--python PYTHON] [PATH=GIB...]
 
   --install        install what is missing: system packages with apt-get, where this is root on Debian
                    or Ubuntu, and bazelisk with npm, in .tools
   --no-compiler    what Python needs is enough
   --python PYTHON  check that an environment can be made from it, unless .venv is there
-  FOLDER=GIB       the disk that a folder will take; counts unless the folder is there
+  PATH=GIB         the disk that a file or folder will take; counts unless it is there
 TEXT
 }
 
@@ -86,12 +86,16 @@ install_packages() {
   find_missing_packages
 }
 
+npm_quietly() {
+  npm install --silent "$@" >/dev/null 2>&1 </dev/null
+}
+
 find_bazelisk() {
   has_bazelisk && return
   if [ $install = yes ] && has npm; then
     echo "installing @bazel/bazelisk into .tools"
-    npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000 \
-      --prefix .tools @bazel/bazelisk >/dev/null 2>&1 </dev/null && return
+    with_progress "installing @bazel/bazelisk into .tools" .tools npm_quietly --no-audit --no-fund \
+      --fetch-retries=1 --fetch-timeout=20000 --prefix .tools @bazel/bazelisk && return
     problems+=("npm cannot install @bazel/bazelisk: is its registry reachable?")
   else
     problems+=("bazelisk is missing: npm install -g @bazel/bazelisk")

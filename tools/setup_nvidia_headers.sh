@@ -39,8 +39,8 @@ for part; do
   new=$root/.new
   rm -rf "$new" "${root:?}/$part"
   mkdir -p "$new/tree"
-  "$python" -m pip --disable-pip-version-check download --quiet --no-input --no-cache-dir --no-deps \
-    --only-binary :all: --dest "$new" "$wheel" >&2 ||
+  with_progress "downloading $wheel" "$new" "$python" -m pip --disable-pip-version-check \
+    download --quiet --no-input --no-cache-dir --no-deps --only-binary :all: --dest "$new" "$wheel" >&2 ||
     die "cannot download $wheel, whose headers the tests compare with: is a package index reachable?"
   "$python" - "$new" "$part" <<'PYTHON'
 import pathlib, sys, zipfile

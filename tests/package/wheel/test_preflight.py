@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 COMMANDS = (
@@ -163,30 +164,137 @@ def test_nothing_is_installed_where_the_disk_is_full(tree, machine):
     says(preflight(tree, machine, "--install"), "0 GiB of disk", "missing: g++")
 
 
-NO_PACKAGE = "pip cannot install setuptools: is its package index reachable?"
-NO_CONVERTER = "pip cannot install tensorflow and every package of tools/requirements-dev.txt: the tests need each of them"
+LOCKED = "tools/requirements/build.txt"
+UNREACHABLE = "is the package index reachable?"
+NO_KERAS = "the package index has no keras==3.15.1"
+CONNECTION = "WARNING: Retrying after connection broken by NewConnectionError"
+MISSING = "ERROR: No matching distribution found for keras==3.15.1"
 
 
-@pytest.mark.parametrize(
-    ("pip", "said"),
-    [("exit 1", NO_PACKAGE), ('grep -qE "setuptools|uninstall" <<<$*', NO_CONVERTER)],
-)
-def test_without_a_package_pip_is_named(pip, said, tree, machine):
-    """setup_venv.sh asks the index for a small package before the large ones."""
-    (machine / "grep").symlink_to(shutil.which("grep"))
-    command(
-        machine,
-        "python3",
-        f'mkdir -p "$3/bin"; printf "#!/bin/bash\\n%s\\n" \'{pip}\' >"$3/bin/python"; chmod +x "$3/bin/python"',
-    )
-    run = subprocess.run(
-        [str(tree / "tools" / "setup_venv.sh"), "python3", "venv", "tensorflow"],
-        env={"PATH": str(machine)},
+def default_tensorflow():
+    ask = ["bash", "-c", ". tools/common.sh; tensorflow_requirement"]
+    return subprocess.check_output(ask, cwd=ROOT, text=True).strip()
+
+
+def setup_venv(tree, machine, pip, tensorflow="", chosen="build", **variables):
+    """Runs setup_venv.sh with a Python whose environments have a script for a Python."""
+    for name in ("du", "find", "grep", "rm", "sleep"):
+        if not (machine / name).exists():
+            (machine / name).symlink_to(shutil.which(name))
+    (machine / "pip").write_text(f"#!/bin/bash\n{pip}\n")
+    (machine / "pip").chmod(0o755)
+    command(machine, "python3", f'mkdir -p "$3/bin"; cp {machine}/pip "$3/bin/python"')
+    if not (machine / "cp").exists():
+        (machine / "cp").symlink_to(shutil.which("cp"))
+    shutil.copytree(ROOT / "tf_rnn_ops" / "native", tree / "tf_rnn_ops/native", dirs_exist_ok=True)
+    tensorflow = tensorflow or default_tensorflow()
+    return subprocess.run(
+        [str(tree / "tools" / "setup_venv.sh"), "python3", "venv", tensorflow, chosen],
+        env={"PATH": str(machine), **variables},
         cwd=tree,
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
+
+
+@pytest.mark.parametrize(
+    ("pip", "tensorflow", "package", "reason"),
+    [
+        ("exit 1", "", "setuptools", UNREACHABLE),
+        ("exit 1", "tensorflow", "setuptools", UNREACHABLE),
+        ('[[ $* != *"-r "* ]]', "", LOCKED, UNREACHABLE),
+        ('[[ $* != *"-r "* ]]', "tf", "tf and tools/requirements/build.in", UNREACHABLE),
+        (f'[[ $* != *"-r "* ]] || {{ echo {MISSING}; exit 1; }}', "", LOCKED, NO_KERAS),
+        (
+            f'[[ $* != *"-r "* ]] || {{ echo "{CONNECTION}"; echo {MISSING}; exit 1; }}',
+            "",
+            LOCKED,
+            UNREACHABLE,
+        ),
+        (
+            '[[ $* != *"-r "* ]] || { echo "[Errno 28] No space left on device"; exit 1; }',
+            "",
+            LOCKED,
+            "the disk is full",
+        ),
+    ],
+)
+def test_one_sentence_says_what_pip_cannot_install(pip, tensorflow, package, reason, tree, machine):
+    """setup_venv.sh asks the index for a small package before the large ones."""
+    run = setup_venv(tree, machine, pip, tensorflow)
     assert run.returncode == 1
-    assert run.stderr == f"setup_venv.sh: {said}\n"
+    said = f"setup_venv.sh: pip cannot install {package}: {reason} (see .tools/setup_venv.log)\n"
+    assert run.stderr == said
+
+
+def test_the_packages_for_testing_contain_those_for_building(tree, machine):
+    calls = tree / "calls"
+    pip = f"echo $* >>{calls}"
+    run = setup_venv(tree, machine, pip, chosen="test")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "-r tools/requirements/test.txt" in calls.read_text()
+    stamps = [(tree / "venv" / name).read_text() for name in (".ready", ".tests")]
+    assert stamps[0] == stamps[1]
+    calls.unlink()
+    for chosen in ("build", "test"):
+        run = setup_venv(tree, machine, pip, chosen=chosen)
+        assert (run.returncode, run.stdout, calls.exists()) == (0, "", False)
+
+
+def test_another_tensorflow_replaces_both_sets(tree, machine):
+    calls = tree / "calls"
+    pip = f"echo $* >>{calls}"
+    assert setup_venv(tree, machine, pip, chosen="test").returncode == 0
+    assert setup_venv(tree, machine, pip, "tensorflow~=2.19.0").returncode == 0
+    assert "uninstall --yes tensorflow-cpu" in calls.read_text()
+    assert (tree / "venv" / ".ready").read_text() == "tensorflow~=2.19.0\n"
+    assert not (tree / "venv" / ".tests").exists()
+
+
+def test_an_interrupted_environment_is_made_again(tree, machine):
+    run = setup_venv(tree, machine, "kill $PPID")
+    assert run.returncode < 0
+    (tree / "venv" / "half").mkdir()
+    run = setup_venv(tree, machine, "exit 0")
+    assert run.returncode == 0 and run.stdout.startswith("the last run did not finish: venv is")
+    assert not (tree / "venv" / "half").exists()
+    assert (tree / "venv" / ".ready").exists()
+
+
+def test_progress_is_printed_while_pip_works(tree, machine):
+    pip = f'[[ $* != *"-r "* ]] || while [ ! -e {tree}/enough ]; do sleep 0.1; done'
+    # The second measurement of the folder ends pip's work.
+    command(
+        machine, "du", f"[ ! -e {tree}/n ] || : >{tree}/enough; : >{tree}/n; printf '7\\tvenv\\n'"
+    )
+    run = setup_venv(tree, machine, pip, TF_RNN_OPS_PROGRESS_SECONDS="0.1")
+    first, *still = run.stdout.splitlines()
+    assert first.startswith(f"installing {LOCKED} into venv: ")
+    assert still and all(
+        line.startswith(f"still installing {LOCKED} into venv: ") for line in still
+    )
+    assert all(line.endswith(" s, 7 MiB") for line in still)
+
+
+@pytest.mark.parametrize("name", ["build", "test"])
+def test_locked_versions(name):
+    """The lock has the default TensorFlow, one version for each Python, and nothing of a machine."""
+    lines = (ROOT / "tools" / "requirements" / f"{name}.txt").read_text().splitlines()
+    default = Requirement(default_tensorflow())
+    locked = [Requirement(line) for line in lines if not line.startswith("#")]
+    for requirement in locked:
+        (specifier,) = requirement.specifier
+        assert specifier.operator == "==" and not requirement.url
+    (tensorflow,) = [each for each in locked if each.name == default.name]
+    (version,) = tensorflow.specifier
+    assert version.version in default.specifier
+
+
+def test_building_and_testing_have_the_same_versions():
+    build, test = (
+        set((ROOT / "tools" / "requirements" / f"{name}.txt").read_text().splitlines()[1:])
+        for name in ("build", "test")
+    )
+    assert build < test
