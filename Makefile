@@ -1,4 +1,5 @@
-# Each target sets up what it needs: system packages (as root), .venv, configuration.
+# Each target sets up what it needs: system packages (as root), .venv, configuration. The targets of this file
+# are for users and for every change; tools/maintenance.mk has the others.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -13,75 +14,54 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
-# More arguments for the benchmarks beside `make bench`.
-KERNELS_ARGS ?= benchmarks/shapes/lstm.txt benchmarks/shapes/gru.txt
-STREAMING_ARGS ?=
-ACCURACY_ARGS ?=
-COSTS_ARGS ?=
-THREADS_ARGS ?=
-SOAK_ARGS ?= --seconds 600
-# What `make problems` runs. It goes on where it stopped.
-PROBLEMS_ARGS ?= --set ci --seconds 600
-# The same for random ONNX graphs.
-GRAPHS_ARGS ?= --set ci --seconds 600
-# The same for random models and their exported files.
-MODELS_ARGS ?= --set ci --seconds 600
-# All three go on where they stopped.
-COVERAGE_ARGS ?=
-FUZZ_ARGS ?= --seconds 600
-MUTANTS_ARGS ?= --seconds 600
-GPU_ARGS ?=
-# For pytest, from build/nightly; empty: the tests of `make check`.
-NIGHTLY_ARGS ?=
-# For tools/test_matrix.py, such as --only 3.12-2.18
-MATRIX_ARGS ?=
 
 VENV := .venv
 VENV_HAS = $(shell cat $(VENV)/.ready 2>/dev/null)
 PY := $(VENV)/bin/python
+# The packages for building, and those for testing. See tools/setup_venv.sh.
 READY := $(VENV)/.ready
+TESTED := $(VENV)/.tests
+INSTALLED := $(VENV)/.installed
+WHEEL := dist/.ready
 CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants mutants-isa soak test-matrix test-aarch64 test-neon test-gpu gpu-kit test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy clean
+.PHONY: help wheel demo bench check test test-all lint format develop cc-test clean preflight FORCE
 
 help:
 	@echo "For users"
-	@echo "  make demo     train a classifier on real data, on our ops and on Keras's layers"
-	@echo "  make wheel    the wheel for the TensorFlow at hand, in dist/"
-	@echo "  make bench    the benchmarks next to other libraries"
+	@echo "  make wheel     the wheel for the TensorFlow at hand, in dist/"
+	@echo "  make demo      train a classifier on real data, on our ops and on Keras's layers"
+	@echo "  make bench     the benchmarks next to other libraries"
 	@echo "For every change"
-	@echo "  make check    lint, C++ tests of the core, one test of each feature; TEST=path: that test"
-	@echo "  make test     C++ tests, the wheel, the Python tests on the wheel"
-	@echo "  make test-all the same with every test and every combination (make test-rest: only those"
-	@echo "                that make test leaves out)"
-	@echo "  make format   ruff and clang-format;  make lint: ruff, mypy, clang-format, textlint, changing nothing"
-	@echo "  make develop  the shared objects next to the Python files, for PYTHONPATH=."
-	@echo "  make cc-test  the C++ tests alone;  make docs: the site, in build/site/"
-	@echo "  make clean    remove what was built (not .venv)"
-	@echo "Deeper: see tests/README.md"
-	@echo "  make problems coverage fuzz mutants mutants-isa soak sanitize tsan exhaustive"
-	@echo "Other machines and versions: see docs/building.md"
-	@echo "  make release test-matrix test-nightly test-export test-docs wheel-any wheel-aarch64 test-aarch64 test-neon"
-	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one) gpu-kit (a folder for a GPU machine with PyTorch)"
-	@echo "Other benchmarks"
-	@echo "  make bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy"
+	@echo "  make check     lint, C++ tests of the core, one test of each feature; TEST=path: that test"
+	@echo "  make test      C++ tests, the wheel, the Python tests on the wheel"
+	@echo "  make test-all  the same with every test and every combination, and the kernels of aarch64"
+	@echo "  make cc-test   the C++ tests alone"
+	@echo "  make develop   the shared objects next to the Python files, for PYTHONPATH=."
+	@echo "  make format    ruff and clang-format;  make lint: ruff, mypy, clang-format, textlint, changing nothing"
+	@echo "  make clean     remove what was built (not .venv)"
+	@echo "What to run for which change, and how long it takes: tests/README.md"
+	@echo "Random cases, coverage, mutants, other machines and versions: tools/maintenance.mk and docs/building.md"
 
 # What this machine lacks, before minutes have passed; installed where that is possible.
 preflight:
-	tools/preflight.sh --install $(PREFLIGHT) --python "$(PYTHON)" $(VENV)=3 $(DOWNLOADS)
-lint format wheel-any: PREFLIGHT := --no-compiler
+	tools/preflight.sh --install $(PREFLIGHT) --python "$(PYTHON)" $(READY)=2 $(TESTS_DISK) $(DOWNLOADS)
+lint format wheel-any lock: PREFLIGHT := --no-compiler
+$(TESTED): TESTS_DISK := $(TESTED)=2
 
-$(READY): tools/setup_venv.sh tools/requirements-dev.txt | preflight
-	rm -f $@
-	tools/setup_venv.sh "$(PYTHON)" "$(VENV)" "$(TENSORFLOW)"
-	echo "$(TENSORFLOW)" >$@
+# A target that needs both names $(TESTED) first, which installs both at once.
+$(READY): tools/setup_venv.sh tools/install_locked.py tools/requirements/build.txt | preflight
+	tools/setup_venv.sh "$(PYTHON)" "$(VENV)" "$(TENSORFLOW)" build
+
+$(TESTED): tools/setup_venv.sh tools/install_locked.py tools/requirements/test.txt | preflight
+	tools/setup_venv.sh "$(PYTHON)" "$(VENV)" "$(TENSORFLOW)" test
 
 # A TENSORFLOW from the command line or the environment replaces another one in .venv.
 ifneq ($(origin TENSORFLOW),file)
 ifneq ($(TENSORFLOW),$(VENV_HAS))
-.PHONY: $(READY)
+.PHONY: $(READY) $(TESTED)
 endif
 endif
 
@@ -90,41 +70,24 @@ $(CONFIG): configure.sh tools/tf_info.py tools/common.sh $(READY)
 	$(PY) tools/fetch_tensorflow.py --for-kernels
 	./configure.sh --python $(PY)
 
-wheel: $(CONFIG)
+# Changes only when a file does that the wheel is made of.
+build/wheel_inputs.txt: FORCE
+	@mkdir -p build
+	@find BUILD WORKSPACE .bazelrc README.md NOTICE LICENSE LICENSES MANIFEST.in setup.py pyproject.toml pip_pkg.sh \
+	  cc build_defs third_party tf_rnn_ops tools -type f ! -name '*.pyc' ! -path 'tf_rnn_ops/*.so' \
+	  -exec sha256sum {} + | sort -k 2 >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(WHEEL): $(CONFIG) build/wheel_inputs.txt
 	./pip_pkg.sh
+	touch $@
 
-# The wheel for every supported TensorFlow and the source distribution, in build/release/. Not in
-# dist/, which has one wheel.
-release: DOWNLOADS := .tools/tensorflow=2
-release: $(CONFIG)
-	./pip_pkg.sh --release
-	tools/check_release.sh $(PY) build/release
-
-# The installed release wheel on every pair of Python and TensorFlow that this machine has.
-test-matrix: release
-	$(PY) tools/test_matrix.py --jobs $(JOBS) $(MATRIX_ARGS) build/release/*.whl
-
-# The wheel for aarch64, cross-compiled, in build/aarch64/; tested under qemu, which is slow.
-wheel-aarch64: $(CONFIG)
-	./pip_pkg.sh --aarch64
-
-test-aarch64: wheel-aarch64
-	tools/test_aarch64.sh build/aarch64/*.whl
-
-# The Python files alone, for machines that no library fits. Beside dist/, which has one wheel.
-wheel-any: $(READY)
-	rm -rf build/lib build/lib.* build/any
-	TF_RNN_OPS_PURE=1 $(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/any .
-
-# The Python tests of `make check` on tf-nightly and keras-nightly; docs/compatibility.md has the result.
-test-nightly: DOWNLOADS := build/nightly=3
-test-nightly: $(CONFIG)
-	tools/test_nightly.sh $(NIGHTLY_ARGS)
-
-# The wheel without its gate, which `make test` runs with the other Python tests.
-install: $(CONFIG)
-	./pip_pkg.sh --no-gate
+$(INSTALLED): $(WHEEL)
 	$(PY) -m pip install --quiet --no-deps --force-reinstall dist/*.whl
+	touch $@
+
+wheel: $(WHEEL)
+	@ls dist/*.whl
 
 develop: $(CONFIG)
 	tools/build_native.sh tf_rnn_ops
@@ -133,75 +96,30 @@ cc-test: $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test //tests/cc/... $(BESIDE_TESTS)
 
-sanitize: $(CONFIG)
-	tools/need_gtest.sh
-	$(BAZEL) test --config=asan -- //tests/cc/... -//tests/cc/fuzz:plugin_replay_test
-
-# What threads share. The kernels themselves are in it through concurrent calls of small problems.
-tsan: $(CONFIG)
-	tools/need_gtest.sh
-	$(BAZEL) test --config=tsan //tests/cc/core/... //tests/cc/cpu:dispatch_test \
-		//tests/cc/cpu:concurrent_kernels_test
-
-exhaustive: $(CONFIG)
-	tools/need_gtest.sh
-	$(BAZEL) test --test_output=all //tests/cc/cpu:activation_exhaustive_test
-
-problems: develop
-	tools/need_gtest.sh
-	$(BAZEL) build //tests/cc/cpu:problems_test
-	PYTHONPATH=. $(PY) -m tests.robustness.problem $(PROBLEMS_ARGS)
-	PYTHONPATH=. $(PY) -m tests.robustness.graph_problem $(GRAPHS_ARGS)
-	PYTHONPATH=. $(PY) -m tests.robustness.model_problem $(MODELS_ARGS)
-
-coverage: $(CONFIG)
-	tools/need_gtest.sh
-	PYTHONPATH=tests $(PY) -m robustness.coverage.run_coverage --jobs $(JOBS) $(COVERAGE_ARGS)
-
-fuzz: develop
-	tools/need_gtest.sh
-	PYTHONPATH=.:tests $(PY) -m robustness.fuzz.run_fuzz --jobs $(JOBS) $(FUZZ_ARGS)
-
-mutants: develop
-	tools/need_gtest.sh
-	PYTHONPATH=.:tests $(PY) -m robustness.mutants.run_mutants --jobs $(JOBS) $(MUTANTS_ARGS)
-
-# The tests run these objects, and one of them at a time is compiled again with a fault.
-mutants-isa: cc-test test-neon
-	PYTHONPATH=tests $(PY) -m robustness.mutants.instruction_sets
-
-soak: develop
-	PYTHONPATH=.:tests $(PY) -m robustness.soak.run_soak $(SOAK_ARGS)
-
 # From build/, so that the package under test is the installed wheel and not the source tree. One
-# worker more than CPUs: a test also waits for files and for processes that it starts.
+# worker more than CPUs: a test also waits for files and for processes that it starts. Not --dist loadfile:
+# with it, pytest-xdist starts a test that ends its worker again and again.
 PYTEST = cd build && ../$(PY) -m pytest -n $$(($(JOBS) + 1)) -p no:cacheprovider
 
-test test-rest test-gpu-mock: DOWNLOADS := .tools/tensorflow-gpu=2
-# The test of the source distribution builds everything again, out of this cache.
-test test-rest: export TF_RNN_OPS_BUILD_CACHE := $(CURDIR)/build/cache
-# The wheel's libraries compile while the kernels do that the C++ tests wait for.
-test: BESIDE_TESTS := //:op_libraries //:kernel_libraries
-test: cc-test install
+python-test: $(TESTED) $(INSTALLED)
 	$(PYTEST) ../tests $(PYTEST_ARGS)
+
+test test-all test-gpu-mock: DOWNLOADS := .tools/tensorflow-gpu=2
+# One call of Bazel compiles the wheel's libraries and runs the C++ tests.
+test test-all: BESIDE_TESTS := //:op_libraries //:kernel_libraries
+test: $(TESTED) cc-test python-test
 	tools/test_gpu_mock.sh $(PY) -n $(JOBS)
 	$(PY) tools/executed.py bazel-testlogs/tests/cc/cpu
 
-# The tests that `make test` leaves out; tests/support/selection.py says which.
-test-rest: install test-neon
-	$(PYTEST) --tests=rest ../tests $(PYTEST_ARGS)
-	tools/test_gpu_mock.sh $(PY) --tests=rest -n $(JOBS)
-
-test-all: test test-rest
-
-# The kernels of aarch64 under qemu.
-test-neon: $(CONFIG)
-	tools/need_gtest.sh
+test-all: $(TESTED) cc-test $(INSTALLED)
+	$(PYTEST) --tests=all ../tests $(PYTEST_ARGS)
+	tools/test_gpu_mock.sh $(PY) --tests=all -n $(JOBS)
+	$(PY) tools/executed.py bazel-testlogs/tests/cc/cpu
 	tools/test_neon.sh
 
 # TEST: a Python test as pytest names it, or the label or folder of a C++ test.
 ifdef TEST
-check: develop
+check: $(TESTED) develop
 ifneq ($(filter tests/cc/% //tests/cc/%,$(TEST)),)
 	tools/need_gtest.sh
 	$(BAZEL) test //$(patsubst //%,%,$(TEST))$(if $(findstring :,$(TEST)),,/...)
@@ -209,68 +127,18 @@ else
 	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider --tests=all $(TEST) $(PYTEST_ARGS)
 endif
 else
-check: lint develop
+check: $(TESTED) lint develop
 	tools/need_gtest.sh
 	$(BAZEL) test //tests/cc/core/...
 	PYTHONPATH=. $(PY) -m pytest -q -n $$(($(JOBS) + 1)) -p no:cacheprovider --tests=usual @tests/check.txt $(PYTEST_ARGS)
 endif
 
-# On TensorFlow's GPU build, with a pretend CUDA driver.
-test-gpu-mock: install
-	tools/test_gpu_mock.sh $(PY) -n $(JOBS) $(PYTEST_ARGS)
-
-# A folder for a machine with a GPU and PyTorch, in a folder that git ignores.
-gpu-kit:
-	tools/gpu_kit.sh .kit/core
-
-# On a machine with a GPU: make test-gpu TENSORFLOW='tensorflow[and-cuda]~=2.21.0'
-test-gpu: install
-	cd build && ../$(PY) ../tools/test_gpu.py $(GPU_ARGS)
-
-# Exported and rewritten models in other runtimes.
-test-export: develop
-	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider tests/portable/test_exporters.py \
-		tests/portable/export $(PYTEST_ARGS)
-
-demo: install
+demo: $(INSTALLED)
 	$(PY) examples/japanese_vowels/demo.py $(DEMO_ARGS)
 
-bench: install
-	tools/setup_bench.sh $(PY)
+bench: $(TESTED) $(INSTALLED)
+	tools/setup_bench.sh
 	$(PY) -m benchmarks.run $(BENCH_ARGS)
-
-KERNELS := bazel-bin/benchmarks/kernels/bench_kernels
-
-bench-kernels: $(CONFIG)
-	$(BAZEL) build //benchmarks/kernels:bench_kernels
-	$(KERNELS) $(KERNELS_ARGS)
-
-bench-streaming: install
-	$(BAZEL) build //benchmarks/kernels:bench_kernels
-	$(PY) -m benchmarks.streaming --kernels $(KERNELS) --output bench_output/streaming.json $(STREAMING_ARGS)
-
-bench-costs: install
-	$(PY) -m benchmarks.shape_costs --output bench_output/shape_costs.json $(COSTS_ARGS)
-
-bench-threads: install
-	tools/setup_bench.sh $(PY)
-	$(PY) -m benchmarks.threads $(THREADS_ARGS)
-
-bench-exported: develop
-	PYTHONPATH=. $(PY) -m benchmarks.exported --output bench_output/exported.json $(EXPORTED_ARGS)
-
-# Models are trained: four minutes.
-bench-accuracy: develop
-	PYTHONPATH=. $(PY) -m benchmarks.accuracy_int8 --output bench_output/accuracy_int8.json $(ACCURACY_ARGS)
-
-# The guides and the API reference as a site, in build/site/.
-docs: $(READY)
-	tools/site/build.sh $(PY)
-
-# The site at phone and desktop width, and its search, in a headless browser.
-test-docs: docs
-	tools/need_chromium.sh
-	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider tests/package/docs/test_site.py $(PYTEST_ARGS)
 
 TEXTLINT := .tools/prose/node_modules/.bin/textlint
 
@@ -278,14 +146,15 @@ $(TEXTLINT): tools/setup_prose.sh
 	tools/setup_prose.sh
 	touch $@
 
-lint: $(READY) $(TEXTLINT)
+lint: $(TESTED) $(TEXTLINT)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check --quiet .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror $(CC_FILES)
+	@echo "clang-format --dry-run of $(words $(CC_FILES)) files"
+	@$(VENV)/bin/clang-format --dry-run --Werror $(CC_FILES)
 	$(PY) tools/prose/lint.py
 
-format: $(READY)
+format: $(TESTED)
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i $(CC_FILES)
@@ -293,3 +162,5 @@ format: $(READY)
 clean:
 	if [ -e $(CONFIG) ]; then $(BAZEL) clean; fi
 	rm -rf build dist *.egg-info tf_rnn_ops/*.so $(CONFIG)
+
+include tools/maintenance.mk

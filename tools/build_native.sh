@@ -13,9 +13,10 @@ shift
 cd "$here"
 is_configured || ./configure.sh
 
-# build GROUP: the files that the root BUILD declares under this name, with the options set below.
+# build GROUP...: the files that the root BUILD declares under these names, with the options set below, in
+# one call of Bazel.
 build() {
-  tools/bazelisk.sh build "${options[@]}" "$1" "$1_list"
+  tools/bazelisk.sh build "${options[@]}" "$@" "${@/%/_list}"
   local bin file
   bin=$(tools/bazelisk.sh info "${options[@]}" bazel-bin 2>/dev/null)
   while read -r file; do
@@ -23,15 +24,23 @@ build() {
     cp -fL "$bin/${file#*/bin/}" "$target/.${file##*/}.new"
     chmod 755 "$target/.${file##*/}.new"
     mv -f "$target/.${file##*/}.new" "$target/${file##*/}"
-  done <"$bin/$1.txt"
+  done < <(for group; do cat "$bin/$group.txt"; done)
 }
 
 machine=${TF_RNN_OPS_MACHINE:-$(uname -m)}
 [ $# -gt 0 ] || set -- "$(configured_minor)"
+kernels=(kernel_libraries)
 for version; do
   echo "for TensorFlow $version on $machine"
   bazel_options "$version" "$machine"
-  build op_libraries
+  if [ "$version" = "$(configured_minor)" ]; then
+    build op_libraries "${kernels[@]}"
+    kernels=()
+  else
+    build op_libraries
+  fi
 done
-bazel_options "$(configured_minor)" "$machine"
-build kernel_libraries
+if [ ${#kernels[@]} -gt 0 ]; then
+  bazel_options "$(configured_minor)" "$machine"
+  build "${kernels[@]}"
+fi

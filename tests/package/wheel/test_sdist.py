@@ -32,6 +32,7 @@ def test_nothing_that_was_built_is_in_it(sdist):
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(3600)
 def test_pip_builds_the_wheel_from_it(sdist, unpacked, tmp_path):
     """In this environment, which has what an isolated build would download."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
