@@ -2,7 +2,7 @@
 // kernels through the kernel table, as the ops do, but without TensorFlow.
 //
 //   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--clock cpu] [--turns stdin]
-//                 [SHAPES_FILE | "cell T B I H [L] [D] [dtype]"]...
+//                 [--calls N] [SHAPES_FILE | "cell T B I H [L] [D] [dtype]"]...
 //
 // dtype: float32, bfloat16, widened: tensors of bfloat16 whose products are computed in float32, or
 // int8: float32 tensors with the int8 weights of one layer, in inference.
@@ -13,6 +13,9 @@
 // --turns stdin: for each pass the program prints "ready" and then, for each line "call" that it
 // reads, the seconds of a call. Any other line ends the pass. There are no rounds. See
 // benchmarks/turns.py.
+//
+// --calls N: for each pass one call, and then N calls from the function CountedCalls. No time is
+// measured. A profiler counts the instructions of that function. See benchmarks/instructions.py.
 #include <time.h>
 
 #include <algorithm>
@@ -44,6 +47,8 @@ using namespace rnn_ops::cpu;  // NOLINT
 bool measures_cpu_time = false;
 // Whether lines of standard input say when to call.
 bool takes_turns = false;
+// The number of calls of CountedCalls; 0: times are measured.
+int counted_calls = 0;
 
 // Nanoseconds of the chosen clock.
 double Now() {
@@ -124,6 +129,14 @@ double Flops(const RnnProblem& p) {
     total += 2.0 * p.num_dirs() * p.num_gates() * p.num_units * (width + p.num_units);
   }
   return total * p.max_time * p.batch;
+}
+
+// A function that profilers find by its name.
+extern "C" __attribute__((noipa)) int32_t CountedCalls(int32_t (*kernel)(const RnnArgs*),
+                                                       const RnnArgs* args, int calls) {
+  int32_t refused = 0;
+  for (int i = 0; i < calls; ++i) refused |= kernel(args);
+  return refused;
 }
 
 // 64-byte aligned memory, filled with small random values of the dtype or with zeros.
@@ -354,10 +367,20 @@ class Calls {
     args_.parallel = team.Get();
     args_.memory = memory->Get();
     int32_t refused = 0;
-    const double seconds = TimeCall(rounds_, [&] { refused |= (table_.*kernel)(&args_); });
+    double seconds = 0;
+    if (counted_calls > 0) {
+      refused = (table_.*kernel)(&args_);  // not counted: allocates the memory
+      refused |= CountedCalls(table_.*kernel, &args_, counted_calls);
+    } else {
+      seconds = TimeCall(rounds_, [&] { refused |= (table_.*kernel)(&args_); });
+    }
     if (refused != 0) {
       std::fprintf(stderr, "%s: %s failed\n", shape_.text.c_str(), pass);
       std::exit(1);
+    }
+    if (counted_calls > 0) {
+      std::printf("| %s | %s | %d | %s |\n", shape_.text.c_str(), table_.isa, threads_, pass);
+      return;
     }
     Line(shape_, table_, threads_, pass, seconds, flops, peak_, memory->sizes());
   }
@@ -427,6 +450,9 @@ bool Parse(int argc, char** argv, Options* options) {
     } else if (name == "--turns") {
       if (value != "stdin") return false;
       takes_turns = true;
+    } else if (name == "--calls") {
+      counted_calls = std::atoi(value.c_str());
+      if (counted_calls < 1) return false;
     } else if (name == "--threads") {
       options->threads.clear();
       std::istringstream list(value);
@@ -448,20 +474,22 @@ int main(int argc, char** argv) {
   if (!Parse(argc, argv, &options)) {
     std::fprintf(stderr,
                  "usage: bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--clock cpu] "
-                 "[--turns stdin] SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
+                 "[--turns stdin] [--calls N] SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
     return 2;
   }
-  std::printf(
-      "| problem | ISA | threads | pass | ms | GFLOP/s | of FMA peak | scratch MB | reserve MB |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  const bool times = counted_calls == 0;
+  std::printf("| problem | ISA | threads | pass |%s\n| --- | --- | --- | --- |%s\n",
+              times ? " ms | GFLOP/s | of FMA peak | scratch MB | reserve MB |" : "",
+              times ? " --- | --- | --- | --- | --- |" : "");
   for (const KernelTable* table : Tables(argv[0])) {
     if (!options.isa.empty() && options.isa != table->isa) continue;
-    const double peak = FmaPeak(table->vector_bytes);
+    const double peak = times ? FmaPeak(table->vector_bytes) : 0;
     for (const Shape& shape : options.shapes) {
       for (int threads : options.threads) {
         Calls(shape, *table, threads, options.rounds, peak).Run();
       }
     }
+    if (!times) continue;
     std::printf("\nFMA peak of one core, %s, float32: %.0f GFLOP/s\n\n", table->isa, peak);
   }
   return 0;
