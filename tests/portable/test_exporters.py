@@ -170,8 +170,16 @@ def test_a_stock_server_has_all_ops(name, exported):
     assert not has_kernel("NoSuchOp")
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("tool", export_tools.TOOLS)
+# tf2onnx needs up to a minute for each of these.
+SLOW = {("tf2onnx", name) for name in ("cells", "stacks", "open_time")}
+RUNS = [
+    pytest.param(tool, name, marks=pytest.mark.thorough if (tool, name) in SLOW else ())
+    for tool in export_tools.TOOLS
+    for name in MODELS
+]
+
+
+@pytest.mark.parametrize(("tool", "name"), RUNS)
 def test_results_in(tool, name, exported):
     folder, x, want = exported(name)
     got = export_tools.TOOLS[tool](folder, x)

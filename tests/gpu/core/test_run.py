@@ -1,5 +1,6 @@
 """run.py on a mock driver, cuBLAS and cuDNN: it runs as on a GPU."""
 
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -10,9 +11,11 @@ import pytest
 from support.selection import all_but
 from support.waiting import wait_for
 
-pytestmark = pytest.mark.thorough
-
-pytest.importorskip("torch", reason="run.py takes its memory from PyTorch")
+# run.py takes its memory from PyTorch, which is not imported here: that takes four seconds in each worker.
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch"),
+]
 
 HERE = pathlib.Path(__file__).resolve().parent
 

@@ -7,6 +7,8 @@ for. Put OUT on LD_LIBRARY_PATH before starting Python.
 """
 
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -31,6 +33,8 @@ LIBRARIES = (
 )
 # The mock cuDNN of the C++ tests.
 CUDNN = tuple(f"tests/cc/gpu/fake_{part}.cc" for part in ("calls", "cudnn", "rnn", "weights"))
+# Folders of what the sources include.
+INCLUDED = ("cc", "tests/cc/gpu", "tests/gpu/mock")
 COMPILE = ("g++", "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-fvisibility=hidden")
 
 
@@ -46,15 +50,27 @@ def stubs(names, code):
     return "\n".join(lines) + "\n"
 
 
+def is_current(library, include):
+    """Whether a library is newer than all that it may have been compiled from."""
+    if not library.exists():
+        return False
+    files = [file for folder in INCLUDED for file in (ROOT / folder).rglob("*.*")]
+    files += [include, *(include / "xla/tsl/cuda").glob("*.inc")]
+    return library.stat().st_mtime > max(file.stat().st_mtime for file in files)
+
+
 def compile_library(sources, soname, out):
     """Compiles sources into out/soname."""
     command = [*COMPILE, "-shared", f"-I{HERE}", f"-I{ROOT}", f"-Wl,-soname,{soname}"]
-    subprocess.run([*command, *map(str, sources), "-o", str(out / soname), "-ldl"], check=True)
+    new = out / f"{soname}.new"
+    subprocess.run([*command, *map(str, sources), "-o", str(new), "-ldl"], check=True)
+    new.rename(out / soname)
 
 
 def build(include, out):
-    """Builds all libraries into `out`."""
+    """Builds all libraries that are not current into `out`."""
     out.mkdir(parents=True, exist_ok=True)
+    jobs = [([*(ROOT / name for name in CUDNN), HERE / "dnn.cc"], "libcudnn.so.9")]
     for files, soname, names, code in LIBRARIES:
         sources = [HERE / name if (HERE / name).exists() else ROOT / name for name in files]
         if names:
@@ -64,8 +80,14 @@ def build(include, out):
             missing = set(listed) - set().union(*map(defined, sources))
             extra.write_text(stubs(sorted(missing), code))
             sources.append(extra)
-        compile_library(sources, soname, out)
-    compile_library([*(ROOT / name for name in CUDNN), HERE / "dnn.cc"], "libcudnn.so.9", out)
+        jobs.append((sources, soname))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(
+            pool.map(
+                lambda job: compile_library(*job, out),
+                [job for job in jobs if not is_current(out / job[1], include)],
+            )
+        )
 
 
 if __name__ == "__main__":

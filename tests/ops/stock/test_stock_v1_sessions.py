@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from ops.parity import torch_rnn
 from support import cases
 from support.reference.spec import RnnSpec
 
@@ -25,6 +24,7 @@ def stock():
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_session_computes_and_differentiates_as_torch(spec, op, rng):
     case = cases.rnn_case(spec, 6, 4, rng, "float64", lengths="full")
+    torch_rnn = pytest.importorskip("ops.parity.torch_rnn", reason="needs torch")
     want = torch_rnn.run(case)
     # A session of TensorFlow 1 moves a node to another device only when told to.
     config = tf.compat.v1.ConfigProto(allow_soft_placement=True)

@@ -12,7 +12,6 @@ import numpy as np
 import onnx
 import pytest
 import tensorflow as tf
-import tf2onnx
 from export_cases import LOOPS, NODES, SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
@@ -81,6 +80,8 @@ def test_tf2onnx_on_a_function(tmp_path):
     function = tf.function(layer, autograph=False)
     spec = [tf.TensorSpec([None, None, SIZE], tf.float32, "x")]
     path = tmp_path / "m.onnx"
+    import tf2onnx
+
     file, _ = tf2onnx.convert.from_function(function, spec, opset=17, output_path=str(path))
     assert [node.op_type for node in file.graph.node].count("GRU") == 1
     x = np.random.default_rng(0).standard_normal((2, 4, SIZE)).astype(np.float32)

@@ -11,7 +11,6 @@ import numpy as np
 import onnx
 import pytest
 import tensorflow as tf
-import tf2onnx
 from export_cases import SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
@@ -97,6 +96,8 @@ def test_errors_of_tf2onnx_are_wrapped(place, error, tmp_path, monkeypatch):
 
     def fail(*arguments, **keywords):
         raise error("Unable to convert\ntype dtype(bfloat16)")
+
+    import tf2onnx
 
     monkeypatch.setattr(getattr(tf2onnx, module), name, fail)
     model = _text("float32", _lstm)
