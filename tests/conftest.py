@@ -5,6 +5,7 @@ The folder of this file goes on sys.path, so tests write `from reference import 
 the environment provides (PYTHONPATH or an installed wheel).
 """
 
+import gc
 import os
 import pathlib
 import sys
@@ -15,7 +16,7 @@ TESTS_DIR = pathlib.Path(__file__).resolve().parent
 if str(TESTS_DIR) not in sys.path:
     sys.path.insert(0, str(TESTS_DIR))
 
-from support import selection  # noqa: E402
+from support import budget, selection  # noqa: E402
 from support.skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -27,19 +28,30 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 def pytest_addoption(parser):
     parser.addoption(
         "--tests",
-        choices=[selection.USUAL, selection.ALL, selection.REST],
-        help="those of `make test` (the default), all, or those that `make test` leaves out",
+        choices=[selection.USUAL, selection.ALL],
+        help="those of `make test` (the default), or all",
     )
-    parser.addoption("--parts", help="parts of these tests by file, such as 2,3/4 (default: all)")
+    parser.addoption(
+        "--plan", help="the tests and deadlines of this file, which support/plan.py writes"
+    )
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: for `make test-all` alone")
     config.addinivalue_line("markers", "each_value: `make test` runs a part of the combinations")
+    budget.add_to(config)
 
 
 def pytest_collection_modifyitems(config, items):
-    selection.select(config, items)
+    if not config.getoption("--plan"):
+        selection.select(config, items)
+
+
+def pytest_collection_finish():
+    # Keras collects garbage for each variable that quantize() replaces; the modules and the collected
+    # tests, which live as long as the process, would make each of these collections slow.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

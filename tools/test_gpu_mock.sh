@@ -26,10 +26,10 @@ PYTHON
 tag="$version $("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')"
 site=$PWD/.tools/tensorflow-gpu
 if [ "$(cat "$site/.version" 2>/dev/null)" != "$tag" ]; then
-  echo "downloading TensorFlow $version with its GPU kernels into ${site#"$PWD/"}"
+  echo "downloading TensorFlow $version with its GPU kernels into ${site#"$PWD/"}: 600 MB, 2 GiB of disk"
   rm -rf "$site" "$site.new"
-  "$python" -m pip --disable-pip-version-check install --quiet --no-input --no-cache-dir --no-deps \
-    --no-compile --target "$site.new" "tensorflow==$version" ||
+  with_progress "downloading it" "$site.new" "$python" -m pip --disable-pip-version-check \
+    install --quiet --no-input --no-cache-dir --no-deps --no-compile --target "$site.new" "tensorflow==$version" ||
     die "cannot download tensorflow==$version: is a package index reachable?"
   echo "$tag" >"$site.new/.version"
   mv "$site.new" "$site"

@@ -1,21 +1,18 @@
 """Selects the tests of a run from the collected tests: `make test` runs a part, `make test-all` all of
-them.
+them. support/plan.py has the tests of .ci/run.
 
 - `@pytest.mark.thorough`: a test, or a case, for `make test-all` only.
 - `@pytest.mark.each_value`: `make test` runs a drawn part of the cases, in which each value of each
   parameter occurs; `make test-all` runs every combination.
 - `all_but(cases, *usual)`: the parameters of which `make test` runs the `usual` ones.
-
-`--parts=2,3/4` keeps the second and third of four parts of what is selected. A file is in one part.
 """
 
 import itertools
 import random
-import zlib
 
 import pytest
 
-USUAL, ALL, REST = "usual", "all", "rest"
+USUAL, ALL = "usual", "all"
 
 
 def all_but(cases, *usual):
@@ -60,35 +57,12 @@ def _values(callspec):
     return {(name, repr(value)) for name, value in callspec.params.items()}
 
 
-def in_parts(items, parts):
-    """Returns for each item whether its file is in the parts, such as "2,3/4"."""
-    numbers, count = parts.split("/")
-    kept = {int(number) for number in numbers.split(",")}
-    if not kept <= set(range(1, int(count) + 1)):
-        raise pytest.UsageError(f"--parts={parts}: the parts are 1 to {count}")
-    files = [item.nodeid.split("::")[0] for item in items]
-    return [zlib.crc32(file.encode()) % int(count) + 1 in kept for file in files]
-
-
 def select(config, items):
-    """Deselects what the options --tests and --parts leave out."""
-    if parts := config.getoption("--parts"):
-        _keep(config, items, in_parts(items, parts))
-    _select_tests(config, items)
-
-
-def _keep(config, items, chosen):
-    left_out = [item for item, is_chosen in zip(items, chosen, strict=True) if not is_chosen]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = itertools.compress(items, chosen)
-
-
-def _select_tests(config, items):
+    """Deselects what `make test` leaves out, unless --tests=all or the command line names single tests."""
     wanted = config.getoption("--tests")
     if wanted is None:
-        # Tests that the command line names run, whatever their marks.
         wanted = ALL if any("::" in argument for argument in config.args) else USUAL
-    if wanted == ALL:
-        return
-    usual = is_usual(items)
-    _keep(config, items, [is_one == (wanted == USUAL) for is_one in usual])
+    if wanted == USUAL:
+        chosen = is_usual(items)
+        config.hook.pytest_deselected(items=[i for i, is_in in zip(items, chosen) if not is_in])
+        items[:] = itertools.compress(items, chosen)

@@ -1,6 +1,6 @@
 """Makes a failure of each skip whose reason is not in ALLOWED: hooks of pytest for tests/conftest.py.
 
-`make` installs every package of tools/requirements-dev.txt, so a missing package is never a reason.
+`make` installs every package of tools/requirements/test.txt, so a missing package is never a reason.
 """
 
 import importlib.metadata
@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+
+from support import budget
 
 # The Keras that has everything that a test asks for.
 KERAS = "3.15"
@@ -59,6 +61,9 @@ _TORCH = "the CPU build of PyTorch is not in every package index; tools/setup_ve
 _TENSORFLOW = "an older TensorFlow"
 _KERAS = "an older Keras"
 ALLOWED = (
+    # A run with deadlines, which names the files.
+    Skip(re.escape(budget.LATE), "the next run has it"),
+    Skip(re.escape(budget.TOO_LATE), "the run fails"),
     # The machine.
     Skip(r"needs chromium and the site of make docs; .*", "make test-docs runs these tests"),
     Skip(r"this CPU has no \w+", "an instruction set"),

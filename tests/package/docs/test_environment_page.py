@@ -36,7 +36,7 @@ def test_the_pattern_finds_each_form():
 
 def test_every_variable_is_in_a_table():
     listed = subprocess.run(
-        ["git", "ls-files", "*.cc", "*.h", "*.py", "*.sh", "Makefile", ".ci/run"],
+        ["git", "ls-files", "*.cc", "*.h", "*.py", "*.sh", "*.mk", "Makefile", ".ci/run"],
         cwd=pages.ROOT,
         capture_output=True,
         text=True,
