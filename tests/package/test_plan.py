@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from support import plan
 from support.subproc import TESTS_DIR
+from support.waiting import wait_for
 
 CONFTEST = """
 import pathlib, sys
@@ -55,7 +57,7 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
     cache = tmp_path / "cache"
 
-    def run(*arguments, soft=100, hard=1000, turn=0, left_out=(), status=0, touched=("sub",)):
+    def start(*arguments, soft=100, hard=1000, turn=0, left_out=(), touched=("sub",)):
         now = time.time()
         content = {"touched": touched, "turn": turn, "left_out": left_out}
         content["seconds"] = plan.Memory(cache / "tests.json").seconds
@@ -65,16 +67,20 @@ def project(tmp_path, monkeypatch):
         environment = {**os.environ, "TF_RNN_OPS_CACHE": str(cache), "PYTEST_ADDOPTS": ""}
         for name in ("PYTEST_XDIST_WORKER", "TF_RNN_OPS_TEST_PRETEND_GPU"):
             environment.pop(name, None)
-        done = subprocess.run(
-            [*command, *arguments, str(tests)], cwd=tmp_path, env=environment,
-            capture_output=True, text=True, check=False, timeout=200,
+        return subprocess.Popen(
+            [*command, *arguments, str(tests)], cwd=tmp_path, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        assert done.returncode == status, done.stdout + done.stderr
-        run.output = done.stdout
-        words = [line.split() for line in done.stdout.splitlines() if line.startswith("PASSED")]
+
+    def run(*arguments, status=0, **options):
+        process = start(*arguments, **options)
+        run.output = process.communicate(timeout=200)[0]
+        assert process.returncode == status, run.output
+        words = [line.split() for line in run.output.splitlines() if line.startswith("PASSED")]
         memory = json.loads((cache / "tests.json").read_text())
         return [word[1].removeprefix("tests/") for word in words], memory["left_out"]
 
+    run.start = start
     run.tests = tests
     return run
 
@@ -128,6 +134,20 @@ def test_a_hanging_test_fails_and_the_others_run(project):
     passed, _ = project("-n1", "--timeout=3", "--timeout-method=thread", status=1)
     assert {"sub/test_b.py::test_behind", *usual("test_a.py")} <= set(passed)
     assert "FAILED tests/sub/test_b.py::test_that_hangs" in project.output
+
+
+def test_a_run_that_is_stopped_names_its_failures(project, tmp_path):
+    """.ci/run sends SIGTERM at the hard deadline."""
+    (project.tests / "test_a.py").write_text("def test_that_fails(): assert False")
+    (project.tests / "sub/test_b.py").write_text(HANGING)
+    process = project.start("-n2")
+    failed = tmp_path / "build/failed_tests.txt"
+    assert wait_for(lambda: failed.exists() and (tmp_path / "build/running/gw0").exists())
+    assert failed.read_text() == "tests/test_a.py::test_that_fails\n"
+    process.send_signal(signal.SIGTERM)
+    output = process.communicate(timeout=200)[0]
+    assert "FAILED tests/test_a.py::test_that_fails" in output and process.returncode != 0
+    assert json.loads((tmp_path / "cache/tests.json").read_text())["seconds"]
 
 
 def test_the_longest_file_is_first(project):

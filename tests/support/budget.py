@@ -8,6 +8,7 @@ is left out only shortly before the hard deadline; then the run fails.
 import itertools
 import os
 import pathlib
+import signal
 import time
 
 import pytest
@@ -154,3 +155,6 @@ def add_to(config):
         if not pathlib.Path(file).is_file():
             raise pytest.UsageError(f"--plan={file}: there is no such file; plan.py write makes it")
         config.pluginmanager.register(Budget(plans.read(file)), "budget")
+        if "PYTEST_XDIST_WORKER" not in os.environ:
+            # As Ctrl-C: a run that .ci/run stops prints its failures and saves the seconds of its files.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
