@@ -52,8 +52,14 @@ done
 rm -rf build/pip build/lib build/lib.* build/bdist.* "$dist" tf_rnn_ops.egg-info
 mkdir -p build/pip "$dist"
 export TF_RNN_OPS_TENSORFLOWS=$tensorflows
-TF_RNN_OPS_CONFIGURED=1 "$python" -m pip wheel --quiet --no-deps --no-build-isolation \
-  --wheel-dir build/pip .
+export TF_RNN_OPS_CONFIGURED=1
+log=build/pip_wheel.log
+to_log() {
+  "$@" >"$log" 2>&1
+}
+# pip keeps what Bazel prints to itself.
+with_progress "building the wheel" $log to_log "$python" -m pip wheel --verbose --no-deps \
+  --no-build-isolation --wheel-dir build/pip . || { tail -n 60 $log >&2; die "the wheel is not built: $log"; }
 
 # auditwheel finds the oldest manylinux tag that the symbol versions allow, and refuses a library
 # that the tag does not promise. TensorFlow's own is loaded by the time that ours is.
