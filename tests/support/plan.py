@@ -55,6 +55,7 @@ class Memory:
         left_out: The names of the test files and steps that the last run left out.
         seconds: {test file: seconds that it took}.
         passed: The commits of which a run has passed, the newest last.
+        base: The commit before the change of the last run, None if that passed.
         turn: The part of the other tests that is next; None before the first run that passed.
     """
 
@@ -68,18 +69,23 @@ class Memory:
             self.left_out = {str(name) for name in content["left_out"]}
             self.seconds = {str(name): float(s) for name, s in content["seconds"].items()}
             self.passed = [str(commit) for commit in content["passed"]]
+            self.base = content.get("base")
             self.turn = content["turn"] if content["turn"] is None else int(content["turn"])
         except FileNotFoundError:
-            self.left_out, self.seconds, self.passed, self.turn = set(), {}, [], None
+            self._forget()
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             print(f"{self._file} is not readable ({error!r}): the run does without it")
-            self.left_out, self.seconds, self.passed, self.turn = set(), {}, [], None
+            self._forget()
+
+    def _forget(self):
+        self.left_out, self.seconds, self.passed, self.base, self.turn = set(), {}, [], None, None
 
     def save(self):
         content = {
             "left_out": sorted(self.left_out),
             "seconds": {name: round(s, 1) for name, s in sorted(self.seconds.items())},
             "passed": self.passed[-50:],
+            "base": self.base,
             "turn": self.turn,
         }
         try:
@@ -91,12 +97,15 @@ class Memory:
             print(f"{self._file} cannot be written ({error}): the next run does without it")
 
 
-def base_commit(passed):
-    """The commit before the change: the last one that passed here, else one that is hours older."""
+def base_commit(memory):
+    """The commit before the change: the last one that passed here, else one that is hours older.
+
+    If no run has passed here, it is that of the first run, whose change has yet to pass.
+    """
     if named := os.environ.get("TF_RNN_OPS_CI_BASE"):
         return named
-    for commit in reversed(passed):
-        if git("merge-base", "--is-ancestor", commit, "HEAD") is not None:
+    for commit in [*reversed(memory.passed), memory.base]:
+        if commit and git("merge-base", "--is-ancestor", commit, "HEAD") is not None:
             return commit
     newest = git("log", "-1", "--format=%ct")
     if not newest:
@@ -131,7 +140,7 @@ def touched_by(file, table):
 
 def make(memory, soft, hard):
     """The plan of a run, as JSON has it. `soft` and `hard` are times in seconds since 1970."""
-    base = base_commit(memory.passed)
+    base = base_commit(memory)
     changed = git("diff", "--no-renames", "--name-only", base) if base else None
     table = read_table((TESTS_DIR / "touched.txt").read_text())
     touched = {EVERYTHING}
@@ -184,7 +193,10 @@ def read(file=PLAN):
 
 def _write(options):
     now = time.time()
-    plan = make(Memory(), now + options.soft, now + options.hard)
+    memory = Memory()
+    plan = make(memory, now + options.soft, now + options.hard)
+    memory.base = plan["base"]
+    memory.save()
     PLAN.parent.mkdir(exist_ok=True)
     PLAN.write_text(json.dumps(plan, indent=1) + "\n")
     if plan["base"]:
@@ -217,6 +229,7 @@ def _ran(options):
 def _passed(options):
     memory = Memory()
     memory.passed += git("rev-parse", "HEAD") or []
+    memory.base = None
     memory.turn = (read()["turn"] + 1) % TURNS
     memory.save()
 
