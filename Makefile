@@ -78,8 +78,10 @@ build/wheel_inputs.txt: FORCE
 	  -exec sha256sum {} + | sort -k 2 >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# The libraries also go into the source tree, which a Python that runs in this folder imports.
 $(WHEEL): $(CONFIG) build/wheel_inputs.txt
 	./pip_pkg.sh
+	tools/build_native.sh tf_rnn_ops
 	touch $@
 
 $(INSTALLED): $(WHEEL)

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands of README.md: the first block of shell, whose `make` lines run in this clone and the
-# others in a fresh environment in build/readme, then there the first block of Python and
-# `python -m tf_rnn_ops info`. That environment sees TensorFlow of .venv and what TensorFlow requires, so pip
-# installs no second one.
+# others with a fresh environment in build/readme, then the first block of Python and `python -m tf_rnn_ops info`.
+# That environment sees TensorFlow of .venv and what TensorFlow requires, so pip installs no second one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/common.sh
@@ -48,8 +47,13 @@ PYTHON
 export PATH=$fresh/bin:$PATH
 unset PYTHONPATH
 bash -euxo pipefail -c "$(grep -v '^make ' <<<"$commands")"
-# From another folder than the clone, where Python would find the source tree.
-cd "$fresh"
-python -c "$python_code"
-python -m tf_rnn_ops info
+# In the clone Python imports the source tree, in another folder the wheel.
+for folder in . "$fresh"; do
+  (
+    cd "$folder"
+    python -c "$python_code"
+    python -m tf_rnn_ops info | tee "$fresh/info.txt"
+    ! grep '^Library.*not available' "$fresh/info.txt"
+  )
+done
 rm -rf "$fresh"

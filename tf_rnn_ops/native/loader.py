@@ -128,7 +128,8 @@ def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
         )
     return (
         f"{path} does not exist, so tf_rnn_ops has not been built for TensorFlow {_minor(tf)}. In "
-        "a source tree, run `make develop`; otherwise install the wheel for this machine again."
+        "a source tree, run `make develop`, or start Python in another folder to use an installed wheel; "
+        "otherwise install the wheel for this machine again."
     )
 
 
