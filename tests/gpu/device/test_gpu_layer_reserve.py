@@ -60,6 +60,7 @@ def _made(raw, case, device):
     return result._replace(reserve_space=tf.constant(result.reserve_space.numpy()))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("mode", layer_cases.MODES)

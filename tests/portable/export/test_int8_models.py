@@ -8,6 +8,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.export
 import tf_rnn_ops.keras as rnn
+from support.selection import all_but
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
@@ -84,7 +85,7 @@ def layer_of(node):
     return next(name for name in BECAME["onnx"] if name in node.name.replace("bidirectional", ""))
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", all_but(FORMATS, "onnx", "litert"))
 def test_values_of_the_weights_are_kept(format, models, tmp_path):
     module = formats.writer(format)
     model, _, x = models
@@ -113,7 +114,7 @@ def test_openvino_stores_int8(models, tmp_path):
     assert stored.count("i8") >= 2 * 4  # two matrices of each layer in one direction
 
 
-@pytest.mark.parametrize("format", ["onnx", "litert"])
+@pytest.mark.parametrize("format", all_but(["onnx", "litert"], "onnx"))
 def test_int8_of_the_format(format, models, tmp_path):
     module = formats.writer(format)
     model, _, x = models
@@ -140,7 +141,7 @@ def saved(models, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", all_but(FORMATS, "openvino"))
 def test_saved_models(format, models, saved, tmp_path):
     module = formats.writer(format)
     path = str(tmp_path / NAMES[format])
@@ -153,6 +154,7 @@ def test_saved_models(format, models, saved, tmp_path):
     check(module.load(path)({"x": models[2]}), models)
 
 
+@pytest.mark.thorough
 def test_keras_export_to_onnx(models, tmp_path):
     module = formats.writer("onnx")
     path = str(tmp_path / "m.onnx")
@@ -160,7 +162,7 @@ def test_keras_export_to_onnx(models, tmp_path):
     check(module.load(path)({"x": models[2]}), models)
 
 
-@pytest.mark.parametrize("layer", [rnn.LSTM, rnn.GRU])
+@pytest.mark.parametrize("layer", all_but([rnn.LSTM, rnn.GRU], rnn.LSTM))
 def test_openvino_extensions(layer, models, tmp_path):
     import openvino
 

