@@ -1,6 +1,7 @@
 """params.from_torch and to_torch, against names and shapes written out here and live torch."""
 
 import dataclasses
+import operator
 
 import ml_dtypes
 import numpy as np
@@ -225,6 +226,53 @@ def test_modules_with_code_of_their_own():
         # A state_dict has no code.
         assert params.from_torch(source.state_dict(), prefix=prefix).layout.num_units == 4
     assert params.from_torch(Renamed(3, 4)).layout.rnn_mode == "lstm"
+
+
+@pytest.mark.parametrize(
+    ("add", "remove"),
+    [
+        ("parametrizations.weight_norm", "parametrize.remove_parametrizations"),
+        ("parametrizations.orthogonal", "parametrize.remove_parametrizations"),
+        ("parametrizations.spectral_norm", "parametrize.remove_parametrizations"),
+        ("weight_norm", "remove_weight_norm"),
+        ("spectral_norm", "remove_spectral_norm"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+def test_a_weight_that_is_computed_in_each_call(add, remove, rng):
+    torch = pytest.importorskip("torch")
+    utils = torch.nn.utils
+    module = torch.nn.LSTM(3, 4)
+    operator.attrgetter(add)(utils)(module, "weight_hh_l0")
+    for source, prefix in (
+        (module, ""),
+        (module.state_dict(), ""),
+        (torch.nn.Sequential(module), "0."),
+    ):
+        with pytest.raises(ValueError, match=rf"{prefix}.*weight_hh_l0.*utils.{remove}\("):
+            params.from_torch(source, prefix=prefix)
+    x = torch.from_numpy(rng.standard_normal((5, 2, 3)).astype(np.float32))
+    want = module.eval()(x)[0].detach()
+    operator.attrgetter(remove)(utils)(module, "weight_hh_l0")
+    plain = torch.nn.LSTM(3, 4)
+    converted = params.from_torch(module)
+    plain.load_state_dict({n: torch.from_numpy(a) for n, a in params.to_torch(*converted).items()})
+    np.testing.assert_allclose(plain(x)[0].detach(), want, atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("LSTMCell", "lstm"), ("GRUCell", "gru")])
+def test_the_weights_of_a_cell(kind, mode):
+    torch = pytest.importorskip("torch")
+    cell = getattr(torch.nn, kind)(3, 4)
+    with pytest.raises(ValueError, match="weight_ih_l0.* a cell"):
+        params.from_torch(cell)
+    # As the message says.
+    converted = params.from_torch(
+        {f"{name}_l0": tensor for name, tensor in cell.state_dict().items()}
+    )
+    assert converted.layout.rnn_mode == mode
+    got = params.to_torch(*converted)["weight_hh_l0"]
+    np.testing.assert_array_equal(got, cell.weight_hh.detach())
 
 
 def test_a_module_of_torch_compile():

@@ -21,6 +21,10 @@ from tf_rnn_ops.params.cells import (
 from tf_rnn_ops.params.layout import Layout
 
 _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_reverse)?")
+# What a weight is computed from: of torch.nn.utils.parametrize, and of the older weight_norm and spectral_norm.
+_COMPUTED = re.compile(
+    rf"parametrizations\.(?P<new>{_NAME.pattern})\..*|(?P<old>{_NAME.pattern})_(?P<end>g|v|orig)"
+)
 
 
 def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Converted:
@@ -42,7 +46,7 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
     Raises:
         TypeError: `source` is neither a module nor a mapping.
         ValueError: A tensor is missing, has the wrong shape or type, or an unknown name; or the module
-            overrides forward() or has forward hooks.
+            overrides forward(), has forward hooks, or computes a weight in each call, as weight_norm does.
 
     Example:
         >>> import numpy as np
@@ -53,12 +57,14 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
         >>> converted.layout.rnn_mode, converted.params.shape
         ('gru', (63,))
     """
-    if hasattr(source, "state_dict"):
-        rnn_mode = _mode_of_module(source, prefix, rnn_mode)
-        source = source.state_dict()
-    if not hasattr(source, "items"):
+    module = source if hasattr(source, "state_dict") else None
+    state_dict = source if module is None else module.state_dict()
+    if not hasattr(state_dict, "items"):
         raise not_a_source(source, "a module of PyTorch or its state_dict")
-    tensors = _select(source, prefix)
+    _check_not_computed(state_dict, prefix)
+    if module is not None:
+        rnn_mode = _mode_of_module(module, prefix, rnn_mode)
+    tensors = _select(state_dict, prefix)
     found = [match.groups() for match in map(_NAME.fullmatch, tensors) if match]
     num_layers = 1 + max(int(layer) for _, layer, _ in found)
     suffixes = ["", "_reverse"] if any(reverse for _, _, reverse in found) else [""]
@@ -194,12 +200,8 @@ def _select(state_dict, prefix):
     # A name with another dot belongs to a submodule.
     own = {name: tensor for name, tensor in tensors.items() if "." not in name}
     if not any(_NAME.fullmatch(name) for name in own):
-        prefixes = {
-            n.removesuffix("weight_ih_l0") for n in state_dict if n.endswith(".weight_ih_l0")
-        }
-        hint = f" It has tensors of that name with the prefix {' or '.join(map(repr, sorted(prefixes)))}."
         raise ValueError(
-            f"state_dict has no tensor named {prefix}weight_ih_l0." + (hint if prefixes else "")
+            f"state_dict has no tensor named {prefix}weight_ih_l0.{_hint(state_dict, own)}"
         )
     for name in own:
         if not _NAME.fullmatch(name):
@@ -207,3 +209,38 @@ def _select(state_dict, prefix):
                 f"state_dict has {prefix}{name}, which is not a weight of an LSTM, GRU or RNN."
             )
     return own
+
+
+def _check_not_computed(state_dict, prefix):
+    """Rejects tensors from which PyTorch computes a weight in each call.
+
+    Raises:
+        ValueError: A tensor is of torch.nn.utils.parametrize, or of its older weight_norm or spectral_norm.
+    """
+    for name in state_dict:
+        match = _COMPUTED.fullmatch(name.removeprefix(prefix))
+        if match:
+            weight = match["new"] or match["old"]
+            older = {
+                "orig": "remove_spectral_norm",
+                "g": "remove_weight_norm",
+                "v": "remove_weight_norm",
+            }
+            remedy = older.get(match["end"], "parametrize.remove_parametrizations")
+            raise ValueError(
+                f"state_dict has {name}, from which PyTorch computes {weight} in each call. First call "
+                f"torch.nn.utils.{remedy}(module, {weight!r}), which stores its value."
+            )
+
+
+def _hint(state_dict, own):
+    """Where the tensors are instead, or nothing."""
+    prefixes = {n.removesuffix("weight_ih_l0") for n in state_dict if n.endswith(".weight_ih_l0")}
+    if prefixes:
+        return f" It has tensors of that name with the prefix {' or '.join(map(repr, sorted(prefixes)))}."
+    if {"weight_ih", "weight_hh"} <= own.keys():
+        return (
+            " It is that of a cell, such as LSTMCell: give {f'{name}_l0': tensor for name, tensor in "
+            "cell.state_dict().items()}, the weights of a layer."
+        )
+    return ""
