@@ -38,7 +38,7 @@ template <typename T>
 class GateFunction {
  public:
   explicit GateFunction(Activation activation) {
-    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    constexpr T kBelowOne = T(1) - std::numeric_limits<T>::epsilon() / 2;
     switch (activation) {
       case Activation::kTanh:
         kind_ = Kind::kTanh;
@@ -47,16 +47,15 @@ class GateFunction {
         kind_ = Kind::kSigmoid;
         break;
       case Activation::kHardSigmoid:
-        low_ = T(0), high_ = T(1), slope_ = T(1) / T(6), offset_ = T(0.5);
+        high_ = T(1), last_ = kBelowOne, slope_ = T(1) / T(6), offset_ = T(0.5);
         break;
       case Activation::kHardSigmoidKeras2:
-        low_ = T(0), high_ = T(1), slope_ = T(0.2), offset_ = T(0.5);
+        high_ = T(1), last_ = kBelowOne, slope_ = T(0.2), offset_ = T(0.5);
         break;
       case Activation::kRelu:
-        low_ = T(0), high_ = kInfinity;
         break;
       case Activation::kLinear:
-        low_ = -kInfinity, high_ = kInfinity;
+        low_ = -kInfinity, slope_outside_ = T(1);
         break;
     }
   }
@@ -74,14 +73,18 @@ class GateFunction {
   EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) const {
     if (kind_ == Kind::kSigmoid) return SigmoidSlope<T>(y);
     if (kind_ == Kind::kTanh) return TanhSlope<T>(y);
-    const auto inside = And(Less(Set<T>(low_), y), Less(y, Set<T>(high_)));
-    return Select(inside, Set<T>(slope_), Set<T>(T(0)));
+    const auto inside = And(Less(Set<T>(low_), y), LessOrEqual(y, Set<T>(last_)));
+    return Select(inside, Set<T>(slope_), Set<T>(slope_outside_));
   }
 
  private:
   enum class Kind { kTanh, kSigmoid, kLine };
+  static constexpr T kInfinity = std::numeric_limits<T>::infinity();
   Kind kind_ = Kind::kLine;
-  T slope_ = T(1), offset_ = T(0), low_ = T(0), high_ = T(0);
+  T slope_ = T(1), offset_ = T(0), low_ = T(0), high_ = kInfinity;
+  // The slope is slope_ in (low_, last_]. WHY not below high_: an infinite y of relu has slope 1.
+  // The slope of linear is 1 everywhere, also for NaN.
+  T last_ = kInfinity, slope_outside_ = T(0);
 };
 
 template <typename T>

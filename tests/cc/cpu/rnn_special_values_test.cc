@@ -156,7 +156,7 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
 // An infinite input saturates its gates. Gradients that are finite in exact arithmetic must be
 // finite, also if H is not a multiple of the vector width.
 void CheckInfinity(void (*change)(RnnCase*)) {
-  for (int32_t mode : {1, 2, 3, 4}) {
+  for (int32_t mode : kLayerModes) {
     for (Dtype dtype : {kFloat32, kFloat64}) {
       for (int64_t H : {1, 3, 8, 13, 16, 21}) {
         RnnCase c = MakeCase(dtype, mode, 3, 6, 4, H);
@@ -188,6 +188,15 @@ TEST(RnnSpecialValues, InfinityDoesAsInTheReference) {
   CheckInfinity([](RnnCase* c) {
     UseKerasWeights(false, false, c);
     UseHardSigmoid(c);
+  });
+  CheckInfinity([](RnnCase* c) {
+    UseKerasWeights(false, false, c);
+    UseLines(c);
+  });
+  CheckInfinity([](RnnCase* c) {
+    UseKerasWeights(false, false, c);
+    UseHardSigmoid(c);
+    if (FactsOf(c->problem.mode).chooses_activation) c->problem.activation = Activation::kRelu;
   });
 }
 
