@@ -1,18 +1,14 @@
 #include "cc/cpu/dispatch.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "cc/core/warning.h"
 #include "cc/cpu/variant.h"
 
 namespace rnn_ops {
 namespace cpu {
 namespace {
-
-void ToStderr(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
-
-void (*warn)(const std::string& text) = &ToStderr;
 
 VariantChoice ChooseForThisMachine() {
   VariantSearch search;
@@ -22,7 +18,7 @@ VariantChoice ChooseForThisMachine() {
   search.baseline = BaselineKernelTable<kKernelTableVersion>();
   VariantChoice choice = ChooseVariant(search);
   if (choice.warn) {
-    warn("tf_rnn_ops: using the " + choice.report.isa + " CPU kernels: " + choice.report.why + ".");
+    Warn("using the " + choice.report.isa + " CPU kernels: " + choice.report.why + ".");
   }
   return choice;
 }
@@ -42,7 +38,7 @@ bool AllowsBf16Products() {
     const char* value = std::getenv("TF_RNN_OPS_BF16_PRODUCTS");
     const std::string setting = value == nullptr ? "" : value;
     if (!setting.empty() && setting != "0" && setting != "1") {
-      warn("tf_rnn_ops: TF_RNN_OPS_BF16_PRODUCTS=" + setting +
+      Warn("TF_RNN_OPS_BF16_PRODUCTS=" + setting +
            " is neither 0 nor 1; bfloat16 products stay on.");
     }
     return setting != "0";
@@ -51,8 +47,6 @@ bool AllowsBf16Products() {
 }
 
 const DispatchReport& Dispatch() { return Chosen().report; }
-
-void SetWarningSink(void (*sink)(const std::string& text)) { warn = sink; }
 
 }  // namespace cpu
 }  // namespace rnn_ops

@@ -25,10 +25,6 @@ struct DispatchReport {
 };
 const DispatchReport& Dispatch();
 
-// Sets the function that receives warnings about the choice. By default warnings go to stderr; a
-// framework can pass its own log. Call this before the first call of Kernels() or Dispatch().
-void SetWarningSink(void (*sink)(const std::string& text));
-
 }  // namespace cpu
 }  // namespace rnn_ops
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cc/cpu/dispatch.h"
+#include "cc/core/warning.h"
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/platform/logging.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 // Set when the library is loaded.
 const bool logs_through_tensorflow = [] {
-  cpu::SetWarningSink([](const std::string& text) { LOG(WARNING) << text; });
+  SetWarningSink([](const std::string& text) { LOG(WARNING) << text; });
   return true;
 }();
 

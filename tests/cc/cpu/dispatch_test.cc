@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "cc/core/warning.h"
+#include "cc/core/warning.h"
 #include "cc/cpu/variant.h"
 
 namespace rnn_ops {

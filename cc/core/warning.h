@@ -1,0 +1,23 @@
+// Warnings for users, in one log for all parts of a library.
+#ifndef TF_RNN_OPS_CC_CORE_WARNING_H_
+#define TF_RNN_OPS_CC_CORE_WARNING_H_
+
+#include <cstdio>
+#include <string>
+
+namespace rnn_ops {
+
+using WarningSink = void (*)(const std::string& text);
+
+inline WarningSink warning_sink = [](const std::string& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+};
+
+// Sends later warnings to `sink` instead of stderr. Call it before other threads may warn.
+inline void SetWarningSink(WarningSink sink) { warning_sink = sink; }
+
+inline void Warn(const std::string& text) { warning_sink("tf_rnn_ops: " + text); }
+
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CORE_WARNING_H_
