@@ -28,12 +28,12 @@ struct ProductLibraries {
   int64_t chunk_bytes = int64_t{256} << 20;
 };
 
-// The libraries of the process. Returns FailedPrecondition if the driver or cuBLAS cannot be
-// opened.
+// The libraries that all calls of this library of ops share. Returns FailedPrecondition if the
+// driver or cuBLAS cannot be opened.
 Status OpenProductLibraries(ProductLibraries* libraries);
 
 // 16-bit types are computed in float32.
-inline Dtype MathType(Dtype dtype) { return IsNarrow(dtype) ? Dtype::kFloat32 : dtype; }
+inline Dtype MathDtype(Dtype dtype) { return IsNarrow(dtype) ? Dtype::kFloat32 : dtype; }
 
 // The address of element `at` of a tensor.
 inline const void* At(const void* tensor, Dtype dtype, int64_t at) {
@@ -115,13 +115,15 @@ class ProductCall {
     return Status();
   }
 
+  const DriverApi& driver() const { return *libraries_.driver; }
   PersistentKernels& persistent() const { return *libraries_.persistent; }
   const LaunchPlace& place() const { return place_; }
 
   // The number of steps, at most `steps` and at least 1, whose `step_bytes` fit a buffer that
-  // serves some steps at a time.
+  // serves some steps at a time. Steps without bytes all fit.
   int64_t StepsThatFit(int64_t step_bytes, int64_t steps) const {
-    return std::max<int64_t>(1, std::min(steps, libraries_.chunk_bytes / step_bytes));
+    const int64_t fit = libraries_.chunk_bytes / std::max<int64_t>(1, step_bytes);
+    return std::max<int64_t>(1, std::min(steps, fit));
   }
 
   // Later scratch memory comes from `allocator`.

@@ -28,25 +28,32 @@ enum LayerNormStat { kMeanX = 0, kSlopeX = 1, kMeanH = 2, kSlopeH = 3, kStats = 
 
 enum { kMostGates = 4 };  // G is at most this
 
+// The start of the reserve space: the forward call that wrote it. The steps of its rows follow,
+// int [B].
+struct ReserveHeader {
+  unsigned long long fingerprint;
+  long long seed[2];  // 0 if the call has no seed
+};
+
 // Properties of a call that all its kernels read.
 struct LayerCall {
-  Int64 batch, units;          // B, H
-  Int64 hidden;                // S: P with projection, otherwise H
-  Int64 max_time;              // T
-  const int* lengths;          // [B]; null: all T. A length outside of [0, T] makes its row NaN
-  const void* input_h;         // T [B, S]
-  const void* input_c;         // T [B, H]; null without c
-  const void* bias;            // T [bias_rows, G*H]
-  const void* peepholes;       // T [3, H]; null without peepholes
-  const void* layer_norm;      // T [18, H]; null without layer normalization
-  const void* masks;           // T [G, B, S], of h; null without masks
-  const long long* seed;       // [2]: zoneout draws; null: it mixes by the rates
-  unsigned long long* header;  // of the reserve space; null in inference
-  unsigned long long fingerprint;
-  int element;                           // TensorElement
-  int bias_rows;                         // 0, 1 or 2
-  int gates;                             // G
-  int saved;                             // blocks of H columns in a row of the gate buffer
+  Int64 batch, units;              // B, H
+  Int64 hidden;                    // S: P with projection, otherwise H
+  Int64 max_time;                  // T
+  const int* lengths;              // [B]; null: all T. A length outside of [0, T] makes its row NaN
+  const void* input_h;             // T [B, S]
+  const void* input_c;             // T [B, H]; null without c
+  const void* bias;                // T [bias_rows, G*H]
+  const void* peepholes;           // T [3, H]; null without peepholes
+  const void* layer_norm;          // T [18, H]; null without layer normalization
+  const void* masks;               // T [G, B, S], of h; null without masks
+  const long long* seed;           // [2]: zoneout draws; null: it mixes by the rates
+  ReserveHeader* header;           // of the reserve space; null in inference
+  unsigned long long fingerprint;  // of the problem
+  int element;                     // TensorElement
+  int bias_rows;                   // 0, 1 or 2
+  int gates;                       // G
+  int saved;                       // blocks of H columns in a row of the gate buffer
   int activation, recurrent_activation;  // Activation
   float cell_clip, proj_clip;            // 0: off
   float zoneout_h, zoneout_c;

@@ -14,13 +14,20 @@ namespace elementwise {
 
 // ---- Forward ----
 
+RNN_OPS_DEVICE void StoreHeader(const LayerCall& call, Int64 b) {
+  StepsIn(call.header)[b] = (int)StepsOf(call, b);
+  if (b > 0) return;
+  call.header->fingerprint = call.fingerprint;
+  for (int k = 0; k < 2; ++k) call.header->seed[k] = call.seed ? call.seed[k] : 0;
+}
+
 template <typename A>
 RNN_OPS_DEVICE void BeginLayer(const LayerBegin& p) {
   const LayerCall& call = p.call;
   RNN_OPS_FOR_ROWS(b, call.batch) {
     const bool empty = StepsOf(call, b) == 0, valid = IsLengthValid(call.lengths, call.max_time, b);
     RNN_OPS_FOR_COLUMNS(k, call.hidden > call.units ? call.hidden : call.units) {
-      if (call.header && b == 0 && k == 0) call.header[0] = call.fingerprint;
+      if (call.header && k == 0) StoreHeader(call, b);
       if (k < call.hidden) {
         const Int64 at = b * call.hidden + k;
         const A h = valid ? GetElement<A>(call.element, call.input_h, at) : NotANumber<A>();
@@ -282,7 +289,7 @@ RNN_OPS_DEVICE void EndLayer(const LayerEnd& p) {
   const LayerBackStep& step = p.step;
   const LayerCall& call = step.call;
   RNN_OPS_FOR_ROWS(b, call.batch) {
-    const bool empty = StepsOf(call, b) == 0, valid = IsLengthValid(call.lengths, call.max_time, b);
+    const bool empty = StepsOf(call, b) == 0, valid = HasGradient(call, b);
     RNN_OPS_FOR_COLUMNS(k, call.hidden > call.units ? call.hidden : call.units) {
       if (k < call.hidden) {
         const Int64 at = b * call.hidden + k;

@@ -68,10 +68,19 @@ RNN_OPS_DEVICE bool IsRunning(const RowSteps& p, Int64 row) {
   return p.first_step + row / p.batch < StepsOf(p.lengths, p.max_time, row % p.batch);
 }
 
-// Whether the gradient of row b has a value: the reserve space belongs to this call, and the length
-// is valid. All gradients of other rows are NaN.
+// The steps of each row in the forward call.
+RNN_OPS_DEVICE int* StepsIn(ReserveHeader* header) { return reinterpret_cast<int*>(header + 1); }
+
+// Whether the gradient of row b has a value: the reserve space belongs to a call with the problem,
+// the seed and, in this row, the steps of this call, and the length is valid. All gradients of
+// other rows are NaN.
 RNN_OPS_DEVICE bool HasGradient(const LayerCall& call, Int64 b) {
-  return call.header[0] == call.fingerprint && IsLengthValid(call.lengths, call.max_time, b);
+  const ReserveHeader& made = *call.header;
+  for (int k = 0; k < 2; ++k) {
+    if (call.seed && made.seed[k] != call.seed[k]) return false;
+  }
+  return made.fingerprint == call.fingerprint && StepsIn(call.header)[b] == StepsOf(call, b) &&
+         IsLengthValid(call.lengths, call.max_time, b);
 }
 
 template <typename A>

@@ -15,8 +15,6 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-constexpr int64_t kBlock = 256;  // threads of a row
-
 class BackwardSteps {
  public:
   BackwardSteps(const ProductCall& call, const LayerBackwardArgs& args)
@@ -24,7 +22,7 @@ class BackwardSteps {
         args_(args),
         p_(args.problem),
         n_(args.problem),
-        math_(MathType(args.problem.dtype)) {
+        math_(MathDtype(args.problem.dtype)) {
     const LayerReserve reserve(p_);
     char* const start = static_cast<char*>(const_cast<void*>(args.reserve));
     gates_ = start + reserve.gates_at;
@@ -134,7 +132,8 @@ class BackwardSteps {
                                              {dm_, math_, Result::kSet}));
       step.dm = dm_;
     }
-    RNN_OPS_RETURN_IF_ERROR(Launch(n_.cell.back, n_.by_row ? std::min(n_.H, kBlock) : n_.H, step));
+    RNN_OPS_RETURN_IF_ERROR(
+        Launch(n_.cell.back, n_.by_row ? std::min(n_.H, kMostThreadsOfRow) : n_.H, step));
     if (n_.reset_before) {
       const int64_t candidate = 2 * n_.H;
       RNN_OPS_RETURN_IF_ERROR(call_.Multiply(
@@ -163,7 +162,7 @@ class BackwardSteps {
   // dx = dgates W' and dW = x' dgates.
   Status Inputs() const {
     void* dx = args_.dx;
-    if (!p_.time_major) {
+    if (SwapsSequences(p_)) {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the gradient of the input", n_.rows() * n_.I, p_.dtype, &dx));
     }
@@ -181,7 +180,7 @@ class BackwardSteps {
                                           {dgates_x_, n_.columns()}, n_.columns()));
     }
     RNN_OPS_RETURN_IF_ERROR(dkernel.End());
-    if (p_.time_major) return Status();
+    if (!SwapsSequences(p_)) return Status();
     return SwapLeading(call_, p_.dtype, args_.dx, dx, n_.T, n_.B, n_.I);
   }
 
@@ -191,7 +190,7 @@ class BackwardSteps {
     RNN_OPS_RETURN_IF_ERROR(TimeMajor(call_, p_, "the transposed input", args_.in.x, n_.I, x));
     if (args_.in.lengths == nullptr || p_.input_masked) return Status();
     void* clean = const_cast<void*>(*x);  // a transposed copy is ours
-    if (p_.time_major) {
+    if (!SwapsSequences(p_)) {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the masked input", n_.rows() * n_.I, p_.dtype, &clean));
     }

@@ -18,7 +18,7 @@ using elementwise::kPeepholes;
 class BackwardSteps {
  public:
   BackwardSteps(const ProductCall& call, const BlockLstmBackwardArgs& args)
-      : call_(call), args_(args), p_(args.problem), math_(MathType(args.problem.dtype)) {}
+      : call_(call), args_(args), p_(args.problem), math_(MathDtype(args.problem.dtype)) {}
 
   Status Run() {
     const int64_t B = p_.batch, H = p_.num_units;

@@ -16,7 +16,7 @@ using elementwise::kGates;
 class ForwardSteps {
  public:
   ForwardSteps(const ProductCall& call, const BlockLstmForwardArgs& args)
-      : call_(call), args_(args), p_(args.problem), math_(MathType(args.problem.dtype)) {}
+      : call_(call), args_(args), p_(args.problem), math_(MathDtype(args.problem.dtype)) {}
 
   Status Run() {
     const int64_t B = p_.batch, I = p_.input_size, H = p_.num_units;

@@ -13,9 +13,6 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-// Rows of each block of threads of a kernel that computes whole rows.
-constexpr int64_t kBlock = 256;
-
 class ForwardSteps {
  public:
   ForwardSteps(const ProductCall& call, const LayerForwardArgs& args)
@@ -24,7 +21,7 @@ class ForwardSteps {
         p_(args.problem),
         n_(args.problem),
         reserve_(args.problem),
-        math_(MathType(args.problem.dtype)) {
+        math_(MathDtype(args.problem.dtype)) {
     step_.call = CallOf(p_, args.in, p_.is_training ? args.reserve : nullptr);
     step_.h_n = args.h_n, step_.c_n = args.c_n;
   }
@@ -47,7 +44,7 @@ class ForwardSteps {
         RNN_OPS_RETURN_IF_ERROR(Step(t, At(gates, math_, (t - t0) * n_.gate_step())));
       }
     }
-    if (p_.time_major) return Status();
+    if (!SwapsSequences(p_)) return Status();
     return SwapLeading(call_, p_.dtype, args_.y, y_, n_.T, n_.B, n_.S);
   }
 
@@ -92,7 +89,7 @@ class ForwardSteps {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the projection", n_.B * n_.S, math_, &from_m_));
     }
     y_ = args_.y;
-    if (p_.time_major) return Status();
+    if (!SwapsSequences(p_)) return Status();
     return call_.Scratch("the transposed output", n_.rows() * n_.S, p_.dtype, &y_);
   }
 
@@ -170,7 +167,8 @@ class ForwardSteps {
   Status Step(int64_t t, void* gates) const {
     elementwise::LayerStep step = StepAt(t, gates);
     RNN_OPS_RETURN_IF_ERROR(RecurrentProduct(HBefore(t)));
-    RNN_OPS_RETURN_IF_ERROR(Launch(n_.cell.step, n_.by_row ? std::min(n_.H, kBlock) : n_.H, step));
+    RNN_OPS_RETURN_IF_ERROR(
+        Launch(n_.cell.step, n_.by_row ? std::min(n_.H, kMostThreadsOfRow) : n_.H, step));
     if (n_.reset_before) {
       const int64_t candidate = 2 * n_.H;
       RNN_OPS_RETURN_IF_ERROR(

@@ -58,7 +58,9 @@ struct LayerBackwardArgs {
   LayerAlgorithm algorithm = LayerAlgorithm::kSteps;
   LayerInputs in;
   const void *y, *dy, *dh_n, *dc_n;
-  const void* reserve;  // of the forward pass of the same problem; otherwise gradients are NaN
+  // Of the forward pass of the same problem and seed; otherwise all gradients are NaN. The
+  // gradients of a row that had another length there are NaN.
+  const void* reserve;
   void *dx, *dh0, *dc0;
   void *dkernel, *drecurrent_kernel, *dbias, *dprojection, *dpeepholes, *dlayer_norm;
 };
@@ -69,7 +71,7 @@ int64_t LayerReserveBytes(const LayerProblem& problem);
 // The functions enqueue the whole call on `stream` (a CUstream), in the context of the stream, and
 // fill every output, also for B = 0 or T = 0. They do not wait for the device and copy nothing to
 // or from the host, so a CUDA graph may capture them after a first call, which loads modules. The
-// algorithm is that of ChooseEngine() (engine_choice.h).
+// algorithm is that of ChooseEngine() (engine_choice.h), and kSteps in a captured call.
 //
 // Errors: FailedPrecondition if the driver or cuBLAS cannot be opened, ResourceExhausted if
 // `allocator` has no memory, Internal with the function and its text if a call of the driver or

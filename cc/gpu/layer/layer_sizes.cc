@@ -67,6 +67,7 @@ class Hash {
 };
 
 // Another problem has another fingerprint, so that its reserve space is not taken for this one's.
+// The device compares the lengths and the seed (HasGradient), which only it knows.
 uint64_t Fingerprint(const LayerProblem& p) {
   Hash hash;
   for (int64_t size : {p.max_time, p.batch, p.input_size, p.num_units, p.num_proj}) {
@@ -110,8 +111,8 @@ LayerSizes::LayerSizes(const LayerProblem& p)
 
 LayerReserve::LayerReserve(const LayerProblem& p) {
   const LayerSizes n(p);
-  const int64_t element = SizeOf(MathType(p.dtype));
-  gates_at = Aligned(kHeaderBytes);
+  const int64_t element = SizeOf(MathDtype(p.dtype));
+  gates_at = Aligned(int64_t{sizeof(elementwise::ReserveHeader)} + n.B * int64_t{sizeof(int)});
   c_at = gates_at + Aligned(n.T * n.gate_step() * element);
   bytes = c_at + (n.has_c ? Aligned((n.T + 1) * n.B * n.H * element) : 0);
 }
@@ -129,7 +130,7 @@ elementwise::LayerCall CallOf(const LayerProblem& p, const LayerInputs& in, void
   call.layer_norm = p.has_layer_norm ? in.layer_norm : nullptr;
   call.masks = p.recurrent_masked ? in.recurrent_mask : nullptr;
   call.seed = p.zoneout_drawn ? reinterpret_cast<const long long*>(in.seed) : nullptr;
-  call.header = static_cast<unsigned long long*>(header);
+  call.header = static_cast<elementwise::ReserveHeader*>(header);
   call.fingerprint = Fingerprint(p);
   call.element = ElementOf(p.dtype);
   call.bias_rows = p.bias_rows;
@@ -171,7 +172,7 @@ Status SwapLeading(const ProductCall& call, Dtype dtype, void* to, const void* f
 Status TimeMajor(const ProductCall& call, const LayerProblem& p, const char* purpose,
                  const void* tensor, int64_t width, const void** result) {
   *result = tensor;
-  if (p.time_major) return Status();
+  if (!SwapsSequences(p)) return Status();
   void* copy = nullptr;
   RNN_OPS_RETURN_IF_ERROR(call.Scratch(purpose, p.max_time * p.batch * width, p.dtype, &copy));
   *result = copy;

@@ -17,6 +17,9 @@ struct CellKernels {
   Kernel step, back;
 };
 
+// The threads of a block that computes a row (LayerSizes::by_row).
+constexpr int64_t kMostThreadsOfRow = 256;
+
 // The letters of docs/design.md, the cell's kernels and the properties of its steps.
 struct LayerSizes {
   int64_t T, B, I, H, S, G;
@@ -36,10 +39,9 @@ struct LayerSizes {
   int64_t gates_of_h() const { return reset_before ? 2 : G; }
 };
 
-// The parts of the reserve space: a header, the gates [T, B, saved*H], and c [T + 1, B, H]
-// beginning with the initial state.
+// The parts of the reserve space: a header with the steps of the rows, the gates [T, B, saved*H],
+// and c [T + 1, B, H] beginning with the initial state.
 struct LayerReserve {
-  static constexpr int64_t kHeaderBytes = 64;
   int64_t gates_at, c_at, bytes;
   explicit LayerReserve(const LayerProblem& p);
 };
@@ -55,6 +57,12 @@ inline int ElementOf(Dtype dtype) {
 
 // Replaces int8 weights by their values in the type of the tensors.
 Status DequantizeWeights(const ProductCall& call, const LayerProblem& p, LayerInputs* in);
+
+// Whether a sequence tensor is in another order than the kernels need, which is time-major. With
+// one row or one step both orders are the same.
+inline bool SwapsSequences(const LayerProblem& p) {
+  return !p.time_major && p.batch > 1 && p.max_time > 1;
+}
 
 // A tensor that the kernels need time-major: itself, or a transposed copy.
 // `width`: elements of a row.

@@ -20,7 +20,7 @@ SumChunks::SumChunks(int64_t all)
       count((all + rows - 1) / rows) {}
 
 Status RowSums::Allocate(int64_t most_columns) {
-  return call_.Scratch("the sums", chunks_.count * most_columns, MathType(p_.dtype), &partial_);
+  return call_.Scratch("the sums", chunks_.count * most_columns, MathDtype(p_.dtype), &partial_);
 }
 
 Status RowSums::Add(const RowSum& sum) const {

@@ -21,7 +21,7 @@ class WeightGradient {
   Status Begin(bool in_parts) {
     sum_ = to_;
     if (!IsNarrow(dtype_) || !in_parts) return Status();
-    sum_type_ = MathType(dtype_);
+    sum_type_ = MathDtype(dtype_);
     return call_.Scratch("the gradient of w", size_, sum_type_, &sum_);
   }
   // The first product of some columns sets them, and later products are added. The sum has rows of

@@ -237,7 +237,7 @@ TEST(BlockLstmGpu, NanStaysInItsRowAndTheClipKeepsIt) {
 std::vector<std::string> CallsOf(const BlockLstmProblem& p, int64_t gate_steps) {
   FakeCuda cuda;
   ProductParts parts(&cuda);
-  parts.libraries.chunk_bytes = gate_steps * p.batch * 4 * p.num_units * SizeOf(MathType(p.dtype));
+  parts.libraries.chunk_bytes = gate_steps * p.batch * 4 * p.num_units * SizeOf(MathDtype(p.dtype));
   BlockValues values = fake::MakeBlockInputs(p, 1);
   ExactAllocator forward, backward;
   for (int call = 0; call < 2; ++call) {

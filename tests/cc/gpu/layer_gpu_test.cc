@@ -16,6 +16,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cc/core/network/dropout.h"
@@ -372,11 +373,57 @@ TEST_P(LayerGpuBy, AReserveSpaceOfAnotherCallGivesNan) {
       run.SpoilReserve();
       ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
       ExpectNanInWeights(run.values);
-      for (int64_t b : {0, 2}) ExpectNanInStates(run.values, c, b);
+      for (int64_t b : {0, 1, 2}) ExpectNanInStates(run.values, c, b);
       EXPECT_TRUE(std::isnan(run.values.dx[0]));
-      // A row without steps needs no reserve space.
-      EXPECT_EQ(run.values.dh0[c.problem.hidden_size()], run.values.dh_n[c.problem.hidden_size()]);
     }
+  }
+}
+
+// The lengths and the seed are on the device, so that another one cannot raise an error.
+TEST_P(LayerGpuBy, OtherLengthsGiveNanInTheirRows) {
+  for (const RnnCase& c : KindsThatMayHideNan(Dtype::kFloat32)) {
+    SCOPED_TRACE(cpu::testing::Describe(c));
+    const RnnValues inputs = cpu::testing::RandomInputs(c, 2);
+    const RnnValues want = Compute(c, inputs).values;
+    const std::vector<int32_t> others[] = {{4, 0, 3}, {5, 1, 3}, {0, 0, 3}, {3, 0, 5}};
+    for (const std::vector<int32_t>& lengths : others) {
+      SCOPED_TRACE(::testing::PrintToString(lengths));
+      FakeCuda cuda;
+      ProductParts parts(&cuda);
+      ExactAllocator memory;
+      LayerRun run(c, inputs, kSeed, true);
+      run.algorithm = algorithm;
+      ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+      run.SetLengths(lengths);
+      ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
+      const int64_t S = c.problem.hidden_size();
+      for (int64_t b = 0; b < 3; ++b) {
+        if (lengths[b] != c.lengths[b]) {
+          ExpectNanInStates(run.values, c, b);
+          if (lengths[b] > 0) ExpectNanInWeights(run.values);
+          continue;
+        }
+        for (int64_t k = b * S; k < (b + 1) * S; ++k) EXPECT_EQ(run.values.dh0[k], want.dh0[k]);
+      }
+    }
+  }
+}
+
+TEST_P(LayerGpuBy, AnotherSeedGivesNan) {
+  const RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, [](cpu::RnnProblem* p) {
+    p->zoneout_h = 0.3f, p->zoneout_c = 0.4f, p->zoneout_drawn = true;
+  });
+  for (const auto& [seed, seed2] : {std::pair<int64_t, int64_t>{kSeed + 1, 0}, {kSeed, 1}}) {
+    FakeCuda cuda;
+    ProductParts parts(&cuda);
+    ExactAllocator memory;
+    LayerRun run(c, cpu::testing::RandomInputs(c, 2), kSeed, true);
+    run.algorithm = algorithm;
+    ASSERT_TRUE(run.Forward(parts.libraries, &memory, cuda.stream()).ok());
+    run.SetSeed(seed, seed2);
+    ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
+    ExpectNanInWeights(run.values);
+    for (int64_t b : {0, 1, 2}) ExpectNanInStates(run.values, c, b);
   }
 }
 
@@ -422,6 +469,28 @@ TEST(LayerGpu, TheCallsOfAStep) {
     // The forward pass and the backward pass have the same numbers.
     EXPECT_EQ(counts[1][0] - counts[0][0], 2 * launches[k]);
     EXPECT_EQ(counts[1][1] - counts[0][1], 2 * launches[k]);
+  }
+}
+
+// With one row or one step, a batch-major tensor is time-major too.
+TEST_P(LayerGpuBy, OneRowOrOneStepNeedsNoTransposition) {
+  for (RnnCase c : KindsOfSteps(Dtype::kFloat32)) {
+    for (bool one_row : {true, false}) {
+      if (one_row) {
+        c.problem.batch = 1, c.problem.max_time = 5, c.lengths = {4};
+      } else {
+        c.problem.batch = 3, c.problem.max_time = 1, c.lengths = {1, 0, 1};
+      }
+      c.problem.time_major = true;
+      const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+      const Computed want = Compute(c, inputs);
+      c.problem.time_major = false;
+      const Computed got = Compute(c, inputs);
+      EXPECT_EQ(got.calls, want.calls);
+      ExpectSame(kRnnOutputs, got.values, want.values);
+      ExpectSame(kRnnGradients, got.values, want.values);
+      Check(c, 1);
+    }
   }
 }
 

@@ -32,10 +32,13 @@ LayerRun::LayerRun(const RnnCase& c, const RnnValues& inputs, uint64_t seed, boo
     }
   }
   if (gives_lengths) SetLengths(c.lengths);
-  if (problem.zoneout_drawn) {
-    seed_ = static_cast<int64_t*>(memory_.Allocate(2 * sizeof(int64_t)));
-    seed_[0] = static_cast<int64_t>(seed), seed_[1] = 0;
-  }
+  if (problem.zoneout_drawn) SetSeed(static_cast<int64_t>(seed), 0);
+}
+
+void LayerRun::SetSeed(int64_t seed, int64_t seed2) {
+  seed_ = static_cast<int64_t*>(memory_.Allocate(2 * sizeof(int64_t)));
+  seed_[0] = seed;
+  seed_[1] = seed2;
 }
 
 void LayerRun::SetLengths(const std::vector<int32_t>& lengths) {

@@ -35,6 +35,7 @@ class LayerRun {
   Status Backward(const ProductLibraries& libraries, DeviceAllocator* allocator, void* stream);
 
   void SetLengths(const std::vector<int32_t>& lengths);
+  void SetSeed(int64_t seed, int64_t seed2);
   // Overwrites the header of the reserve space.
   void SpoilReserve();
 

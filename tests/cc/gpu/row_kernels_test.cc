@@ -38,7 +38,7 @@ struct Memory {
     call.batch = kBatch, call.units = call.hidden = H, call.max_time = 3;
     call.lengths = lengths;
     call.bias = bias.data(), call.layer_norm = norm.data();
-    call.header = &header, call.fingerprint = header;
+    call.header = &reserve.header, call.fingerprint = reserve.header.fingerprint;
     call.bias_rows = 1, call.gates = kGates, call.saved = 2 * kGates;
     call.recurrent_activation = elementwise_block::kSigmoidNumber;
     call.epsilon = 0.5f;
@@ -70,7 +70,10 @@ struct Memory {
   const int64_t H;
   // Finished, at its last step, before it, without steps, invalid.
   const int lengths[kBatch] = {1, 2, 3, 0, -1};
-  unsigned long long header = 7;
+  struct {
+    elementwise_block::ReserveHeader header;
+    int steps[kBatch];
+  } reserve = {{7, {0, 0}}, {1, 2, 3, 0, 3}};
   std::vector<double> gates, from_h, c_prev, bias, norm, dy, dh_n, dc_n, dh, dc;
   std::vector<double> c, y, h_n, c_n, dgates_x, dgates_h, dsums, c_unit, dc_scaled, stats;
 };

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tf_rnn_ops
 import tf_rnn_ops.keras as ours
-from support import bounds, devices, layer_cases, layer_ops, subproc
+from support import bounds, devices, infinite_values, layer_cases, layer_ops, subproc
 from support.bounds import assert_close
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 from support.reference import rounding
@@ -86,6 +86,34 @@ def test_bad_inputs_are_refused(rng):
     with pytest.raises(tf.errors.InvalidArgumentError, match="reserve_space"):
         short = result._replace(reserve_space=result.reserve_space[:-1])
         layer_ops.backward(devices.ops, case, short)
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("case", infinite_values.CASES, ids="-".join)
+def test_infinite_values(case, dtype):
+    infinite_values.compare(devices.ops, *case, dtype)
+
+
+def test_a_gradient_with_other_lengths_gives_nan(rng):
+    case = layer_case("lstm", (5, 3, 4, 6), rng, "float32", lengths=[5, 3, 2])
+    want = layer_ops.run(devices.ops, case)
+    result = layer_ops.forward(devices.ops, case)
+    case.inputs.lengths[:2] = [3, 5]
+    found = layer_ops.backward(devices.ops, case, result)
+    assert np.isnan(devices.array(found.kernel_backprop)).all()
+    dh = devices.array(found.input_h_backprop)
+    assert np.isnan(dh[:2]).all()
+    np.testing.assert_array_equal(dh[2], want["input_h_backprop"][2])
+
+
+def test_a_gradient_with_another_seed_gives_nan(rng):
+    case = layer_case("lstm_zoneout", (5, 3, 4, 6), rng, "float32")
+    case.inputs.seed = np.array([1, 2])
+    result = layer_ops.forward(devices.ops, case)
+    case.inputs.seed = np.array([1, 3])
+    found = layer_ops.backward(devices.ops, case, result)
+    assert np.isnan(devices.array(found.kernel_backprop)).all()
 
 
 def test_a_reserve_space_of_another_mode_gives_nan(rng):
