@@ -13,8 +13,8 @@ namespace {
 
 // Above these bounds persistent kernels do not exist or are slower, so no policy tries them. Below
 // the bounds cuDNN decides whether a kernel exists.
-constexpr int64_t kMostPersistentRows = 256;
-constexpr int64_t kMostPersistentUnits = 1024;
+constexpr int64_t kMostRowsOfPersist = 256;
+constexpr int64_t kMostUnitsOfPersist = 1024;
 
 // The largest number of calls between trials.
 constexpr int64_t kLongestWait = 1 << 20;
@@ -40,7 +40,7 @@ std::vector<RnnChoice> PersistentChoices(AlgoPolicy policy, const RnnChoiceKey& 
     if (choice.standard()) return {};
     return {choice};
   }
-  if (c.batch > kMostPersistentRows || c.num_units > kMostPersistentUnits) return {};
+  if (c.batch > kMostRowsOfPersist || c.num_units > kMostUnitsOfPersist) return {};
   if (compute == Dtype::kFloat64) return {};
   if (policy == AlgoPolicy::kPersistStatic) {
     return {{{CUDNN_RNN_ALGO_PERSIST_STATIC, CUDNN_RNN_ALGO_PERSIST_STATIC}, compute}};

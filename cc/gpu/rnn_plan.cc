@@ -18,7 +18,7 @@ cudnnRNNMode_t ToCudnnMode(RnnMode mode) {
 // Note [Math types]: DEFAULT_MATH lets cuDNN use TF32 for float32 products, and FMA_MATH forbids
 // TF32. float16 products run on tensor cores with float32 sums. bfloat16 uses DEFAULT_MATH like
 // PyTorch, because no other combination is known to run. float64 has no choice.
-cudnnMathType_t MathType(const RnnPlanKey& key) {
+cudnnMathType_t CudnnMathOf(const RnnPlanKey& key) {
   switch (key.compute) {
     case Dtype::kFloat32:
       return key.allow_tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
@@ -124,7 +124,7 @@ Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
           descriptor, key.algo, ToCudnnMode(c.mode), CUDNN_RNN_DOUBLE_BIAS,
           c.direction == Direction::kBidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
           c.input_mode == InputMode::kSkip ? CUDNN_SKIP_INPUT : CUDNN_LINEAR_INPUT,
-          ToCudnn(key.compute), MathPrecision(key.compute), MathType(key),
+          ToCudnn(key.compute), MathPrecision(key.compute), CudnnMathOf(key),
           static_cast<int32_t>(c.input_size), static_cast<int32_t>(c.num_units),
           // WHY not num_proj: for cuDNN, a projection size equal to H means "no projection".
           static_cast<int32_t>(c.hidden_size()), static_cast<int32_t>(c.num_layers), dropout,

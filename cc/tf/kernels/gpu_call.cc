@@ -51,7 +51,7 @@ absl::Status SetZeroOnGpu(const GpuPlace& place, Tensor* tensor) {
   return ToTf(ops->Zero(place.stream, tensor->data(), tensor->TotalBytes()));
 }
 
-void PackNothingKernel::DoCompute(OpKernelContext* context) {
+void PackNothingGpuKernel::DoCompute(OpKernelContext* context) {
   Tensor* packed = nullptr;
   OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({int64_t{0}}), &packed));
 }

@@ -47,7 +47,7 @@ absl::Status SetZeroOnGpu(const GpuPlace& place, tensorflow::Tensor* tensor);
 
 // An op that packs weights: returns an empty vector, which the ops with packed weights treat as no
 // packed weights.
-class PackNothingKernel : public CheckedOpKernel {
+class PackNothingGpuKernel : public CheckedOpKernel {
  public:
   using CheckedOpKernel::CheckedOpKernel;
 

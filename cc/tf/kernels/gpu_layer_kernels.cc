@@ -96,9 +96,9 @@ class LayerBackpropGpuKernel : public LayerGpuKernel {
 
 // Packs nothing, after the checks of the op.
 template <const OpSpec& op>
-class PackLayerGpuKernel : public PackNothingKernel {
+class PackLayerGpuKernel : public PackNothingGpuKernel {
  public:
-  explicit PackLayerGpuKernel(OpKernelConstruction* context) : PackNothingKernel(context) {
+  explicit PackLayerGpuKernel(OpKernelConstruction* context) : PackNothingGpuKernel(context) {
     OP_REQUIRES_OK(context, ReadRnnAttrs(context, op.attrs, &attrs_));
   }
 
@@ -106,7 +106,7 @@ class PackLayerGpuKernel : public PackNothingKernel {
   void DoCompute(OpKernelContext* context) final {
     OpCall call(op, attrs_, context, &last_plan_);
     OP_REQUIRES_OK(context, call.BindInputs());
-    PackNothingKernel::DoCompute(context);
+    PackNothingGpuKernel::DoCompute(context);
   }
 
  private:

@@ -158,17 +158,17 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
 };
 
 // Packs nothing, after the checks of the op.
-class PackParamsGpuKernel : public PackNothingKernel {
+class PackParamsGpuKernel : public PackNothingGpuKernel {
  public:
   explicit PackParamsGpuKernel(tensorflow::OpKernelConstruction* context)
-      : PackNothingKernel(context) {
+      : PackNothingGpuKernel(context) {
     OP_REQUIRES_OK(context, ReadPackAttrs(context, &config_));
   }
 
  protected:
   void DoCompute(tensorflow::OpKernelContext* context) final {
     OP_REQUIRES_OK(context, CheckParamsShape(config_, FromTf(context->input(0).shape())));
-    PackNothingKernel::DoCompute(context);
+    PackNothingGpuKernel::DoCompute(context);
   }
 
  private:

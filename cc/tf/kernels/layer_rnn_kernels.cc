@@ -21,7 +21,7 @@ class LayerBackpropCpuKernel : public RnnBackpropCpuKernel {
  protected:
   absl::Status Run(const RnnCall& call) const override {
     const absl::Status status = RnnBackpropCpuKernel::Run(call);
-    if (status.ok()) return status;
+    if (!absl::IsInvalidArgument(status)) return status;
     // The size may tell more than that it is wrong.
     const LayerReserveCall made = {call.config(), call.dtype,
                                    call.tensors.in(Arg::layer_norm) != nullptr,

@@ -60,9 +60,9 @@ class CustomCallKernel : public CheckedXlaKernel {
 // PackLayerRNN and PackCudnnRNNParams: return [0], so that the ops with packed weights read the
 // unpacked weights. WHY: weights that are packed inside a computation cannot be kept for the next
 // call.
-class PackNothingKernel : public CheckedXlaKernel {
+class PackNothingXlaKernel : public CheckedXlaKernel {
  public:
-  explicit PackNothingKernel(OpKernelConstruction* context) : CheckedXlaKernel(context) {}
+  explicit PackNothingXlaKernel(OpKernelConstruction* context) : CheckedXlaKernel(context) {}
 
   void DoCompile(XlaOpKernelContext* context) override {
     std::vector<XlaTensor> operands;

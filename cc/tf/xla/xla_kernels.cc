@@ -96,17 +96,17 @@ bool RegisterOurs() {
   RegisterHandlers(kXlaCpu, "Host", ffi::kHandlers);
   RegisterHandlers(kXlaGpu, "CUDA", ffi::kGpuHandlers);
   RegisterHandlers(kXlaGpu, "CUDA", ffi::kGpuLayerHandlers);
-  Register(kXlaGpu, {{"TfRnnOps>PackLayerRNN", &Create<PackNothingKernel>}});
+  Register(kXlaGpu, {{"TfRnnOps>PackLayerRNN", &Create<PackNothingXlaKernel>}});
   for (const char* device : {kXlaCpu, kXlaGpu}) {
     Register(device,
              {
-                 {"TfRnnOps>PackCudnnRNNParams", &Create<PackNothingKernel>},
+                 {"TfRnnOps>PackCudnnRNNParams", &Create<PackNothingXlaKernel>},
                  {"TfRnnOps>CudnnRNNParamsSize", &Create<ParamsSizeXlaKernel>},
                  {"TfRnnOps>CudnnRNNCanonicalToParamsV2", &Create<CanonicalToParamsXlaKernel>},
                  {"TfRnnOps>CudnnRNNParamsToCanonicalV2", &Create<ParamsToCanonicalXlaKernel>},
              });
   }
-  Register(kXlaCpu, {{"TfRnnOps>PackLayerRNN", &Create<PackNothingKernel>}});
+  Register(kXlaCpu, {{"TfRnnOps>PackLayerRNN", &Create<PackNothingXlaKernel>}});
   return true;
 }
 
