@@ -13,6 +13,7 @@
 #include "cc/tf/reserve_maker.h"
 #include "cc/tf/xla/inferred.h"
 #include "cc/tf/xla/operands.h"
+#include "tsl/platform/tensor_float_32_utils.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
@@ -49,6 +50,7 @@ inline absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensor
     gpu::StackProblem problem;
     static_cast<RnnConfig&>(problem) = call.config;
     problem.dtype = call.dtype;
+    problem.allow_tf32 = tsl::tensor_float_32_execution_enabled();  // as the handler will
     int64_t bytes = 0;
     RNN_OPS_TF_RETURN_IF_ERROR(
         tf_kernels::ToTf(gpu::RnnReserveBytes(problem, place.device, &bytes)));

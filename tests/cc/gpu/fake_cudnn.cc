@@ -175,6 +175,7 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t 
   rnn->set = true;
   rnn->algo = algo;
   rnn->type = type;
+  rnn->math = math;
   rnn->size = {static_cast<Mode>(mode),
                input == CUDNN_SKIP_INPUT,
                direction == CUDNN_BIDIRECTIONAL ? 2 : 1,

@@ -41,6 +41,7 @@ struct cudnnRNNStruct {
   bool set = false;
   cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
   rnn_ops::gpu::fake::RnnSize size{};
   cudnnDropoutDescriptor_t dropout = nullptr;
 };
@@ -94,9 +95,10 @@ inline bool IsSequence(cudnnRNNDataDescriptor_t d, const cudnnRNNStruct& rnn, in
 inline size_t ReserveSize(const cudnnRNNStruct& rnn, const cudnnRNNDataStruct& x) {
   const Tape tape(rnn.size, x.max_time, x.batch);
   // The sizes differ between the algorithms and are not round numbers. STANDARD needs less for one
-  // step and more for many steps.
+  // step and more for many steps. TF32 needs more than other arithmetic.
   const int64_t extra = rnn.algo == CUDNN_RNN_ALGO_STANDARD ? 5 * x.max_time : 8 * rnn.algo;
-  return (kReserveHeader + tape.doubles() + extra + 1) * sizeof(double);
+  const bool tf32 = rnn.type == CUDNN_DATA_FLOAT && rnn.math == CUDNN_DEFAULT_MATH;
+  return (kReserveHeader + tape.doubles() + extra + (tf32 ? 65 : 1)) * sizeof(double);
 }
 
 }  // namespace fake

@@ -180,6 +180,19 @@ def test_forward_and_gradient_in_one_computation(mode, rng):
     assert_same_bits(tf_ops.rnn_backward(devices.ops, case, outputs), gradients)
 
 
+def test_the_reserve_space_has_the_size_for_tf32(rng):
+    """The mock cuDNN needs more of it than without TF32."""
+    tf.config.experimental.enable_tensor_float_32_execution(True)
+    case = cases.rnn_case(RnnSpec("lstm", 2, 6, 4), 5, 3, rng, "float32")
+    inputs = tf_ops.rnn_tensors(case).inputs()
+    want = tf_ops.rnn_forward(devices.ops, case)
+    found = compiled(lambda inputs: ops.CudnnRNNV3(**inputs, **case.spec.attrs()))(inputs)
+    assert_same_bits(found, want)
+    assert_same_bits(
+        tf_ops.rnn_backward(devices.ops, case, found), tf_ops.rnn_backward(devices.ops, case, want)
+    )
+
+
 def test_dropout_with_a_seed(rng):
     case = cases.rnn_case(RnnSpec("gru", 3, 8, 4), 6, 3, rng, "float32")
     inputs = tf_ops.rnn_tensors(case).inputs()
