@@ -5,7 +5,8 @@
 // - The optional attributes sequence_lengths : array<i32> and seq_len_max : array<i64> have the
 //   values of the arguments with these names. Without the attributes, and for the argument seed of
 //   StatelessCudnnRNNV3, a handler copies the values to the host and waits for the stream. So no
-//   handler can be part of a CUDA graph.
+//   handler declares itself fit for a CUDA graph, not even those of LayerRNN, which wait for
+//   nothing.
 // - reserve_space has the size that gpu::RnnReserveBytes() returns, for any lengths.
 #ifndef TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
 #define TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_

@@ -46,6 +46,13 @@ Status GetContextId(const DriverApi& api, CUcontext context, uint64_t* id) {
   return Status();
 }
 
+Status IsCapturing(const DriverApi& api, CUstream stream, bool* capturing) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api, StreamIsCapturing(stream, &status));
+  *capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return Status();
+}
+
 ScopedContext::~ScopedContext() {
   CUcontext popped = nullptr;
   if (pushed_on_ != nullptr) pushed_on_->CtxPopCurrent(&popped);

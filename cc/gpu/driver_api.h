@@ -29,6 +29,9 @@ Status FromDriver(const DriverApi& api, CUresult result, const char* call);
 // context may have the address of a destroyed one. With a driver of CUDA 11, it is the address.
 Status GetContextId(const DriverApi& api, CUcontext context, uint64_t* id);
 
+// Whether a CUDA graph captures the work of the stream, to run it any number of times later.
+Status IsCapturing(const DriverApi& api, CUstream stream, bool* capturing);
+
 // Makes the context of a stream current on this thread until this object is destroyed.
 class ScopedContext {
  public:

@@ -26,6 +26,8 @@
 
 #define RNN_OPS_CUDA_FUNCTION_ATTRIBUTES(V) V(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)
 
+#define RNN_OPS_CUDA_CAPTURE_STATUSES(V) V(CU_STREAM_CAPTURE_STATUS_NONE, 0)
+
 // Macros of cuda.h, there with CU instead of RNN_OPS.
 #define RNN_OPS_MEMHOSTALLOC_PORTABLE 0x01
 #define RNN_OPS_MEMHOSTALLOC_DEVICEMAP 0x02
@@ -47,6 +49,9 @@ typedef enum CUdevice_attribute_enum {
 typedef enum CUfunction_attribute_enum {
   RNN_OPS_CUDA_FUNCTION_ATTRIBUTES(RNN_OPS_ENUMERATOR)
 } CUfunction_attribute;
+typedef enum CUstreamCaptureStatus_enum {
+  RNN_OPS_CUDA_CAPTURE_STATUSES(RNN_OPS_ENUMERATOR)
+} CUstreamCaptureStatus;
 }
 #undef RNN_OPS_ENUMERATOR
 #endif  // CUDA_VERSION
@@ -66,6 +71,7 @@ typedef enum CUfunction_attribute_enum {
   F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                    \
   F(DeviceGetAttribute, cuDeviceGetAttribute, (int*, CUdevice_attribute, CUdevice))              \
   F(StreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext*))                                        \
+  F(StreamIsCapturing, cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus*))                  \
   F(ModuleLoadData, cuModuleLoadData, (CUmodule*, const void* image))                            \
   F(ModuleUnload, cuModuleUnload, (CUmodule))                                                    \
   F(ModuleGetFunction, cuModuleGetFunction, (CUfunction*, CUmodule, const char* name))           \

@@ -61,6 +61,14 @@ Status DriverOps::CopyFromHost(void* stream, void* to, const void* host, int64_t
   if (bytes == 0) return Status();
   ScopedContext scope;
   RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
+  bool capturing = false;
+  RNN_OPS_RETURN_IF_ERROR(IsCapturing(api_, ToStream(stream), &capturing));
+  if (capturing) {  // each replay would free the copy again
+    return FailedPrecondition(
+        "A CUDA graph cannot capture this call, because the call copies ", bytes,
+        " bytes from host memory, such as the lengths of sequences with fewer than T steps. Run it "
+        "outside of the capture, or give all sequences T steps.");
+  }
   const char* const first = static_cast<const char*>(host);
   auto copy = std::make_unique<std::vector<char>>(first, first + bytes);
   RNN_OPS_RETURN_IF_CUDA_ERROR(
@@ -143,8 +151,8 @@ Status GetDeviceOps(const DeviceOps** ops) {
   KernelModules* modules = nullptr;
   *ops = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetModules(&api, &modules));
-  static const DriverOps* const process_ops = new DriverOps(api, modules);
-  *ops = process_ops;
+  static const DriverOps* const shared = new DriverOps(api, modules);
+  *ops = shared;
   return Status();
 }
 

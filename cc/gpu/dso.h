@@ -43,8 +43,8 @@ void BindSymbol(const Dso& dso, const char* symbol, Function** function, std::st
   if (*function == nullptr) missing->append(" ").append(symbol);
 }
 
-// A library of the process. It is opened at its first use and never destroyed, because kernels may
-// run while the process exits. `Api` is a table of functions with
+// A library that is opened at its first use and never destroyed, because kernels may run while the
+// process exits. Each library of ops has its own table. `Api` is a table of functions with
 //   static DsoRequest Request()      describes how to find the library
 //   Status Bind(const Dso& dso)      fills the table; FailedPrecondition names missing functions
 template <typename Api>
@@ -53,7 +53,7 @@ struct Library {
   Api api;
   Status status;
 
-  static const Library& OfProcess() {
+  static const Library& Shared() {
     static const Library* const library = [] {
       auto* opened = new Library;
       opened->status = OpenDso(Api::Request(), &opened->dso);
@@ -64,11 +64,11 @@ struct Library {
   }
 };
 
-// Returns the table of the process's library, or the error of opening it. The result of the first
+// Returns the shared table of the library, or the error of opening it. The result of the first
 // call is kept.
 template <typename Api>
 Status GetLibrary(const Api** api) {
-  const Library<Api>& library = Library<Api>::OfProcess();
+  const Library<Api>& library = Library<Api>::Shared();
   *api = &library.api;
   return library.status;
 }

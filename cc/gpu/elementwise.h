@@ -36,7 +36,8 @@ class DeviceOps {
   Status Zero(void* stream, void* to, int64_t bytes) const { return Fill(stream, to, 0, bytes); }
   virtual Status Fill(void* stream, void* to, uint8_t value, int64_t bytes) const = 0;
   virtual Status Copy(void* stream, void* to, const void* from, int64_t bytes) const = 0;
-  // Copies from host memory, which may be reused when the function returns.
+  // Copies from host memory, which may be reused when the function returns. FailedPrecondition if a
+  // CUDA graph captures the stream.
   virtual Status CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const = 0;
   // Copies to host memory. Waits for the stream.
   virtual Status CopyToHost(void* stream, void* host, const void* from, int64_t bytes) const = 0;

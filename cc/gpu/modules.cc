@@ -31,8 +31,8 @@ int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 KernelModules::~KernelModules() {
   for (const auto& entry : loaded_) {
-    for (CUmodule module : entry.second.modules) {
-      if (module != nullptr) api_.ModuleUnload(module);
+    for (const Module& module : entry.second.modules) {
+      if (module.module != nullptr) api_.ModuleUnload(module.module);
     }
   }
 }
@@ -40,23 +40,26 @@ KernelModules::~KernelModules() {
 Status KernelModules::Find(CUcontext context, Kernel kernel, CUfunction* function) {
   uint64_t id = 0;
   RNN_OPS_RETURN_IF_ERROR(GetContextId(api_, context, &id));
-  std::lock_guard<std::mutex> lock(mutex_);
-  Loaded& loaded = loaded_[id];
-  CUmodule& module = loaded.modules[ModuleOf(kernel)];
-  if (module == nullptr) {
+  Loaded* loaded = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    loaded = &loaded_[id];
+  }
+  std::atomic<CUfunction>& cached = loaded->functions[static_cast<int>(kernel)];
+  *function = cached.load(std::memory_order_acquire);
+  if (*function != nullptr) return Status();
+  Module& module = loaded->modules[ModuleOf(kernel)];
+  std::lock_guard<std::mutex> lock(module.mutex);
+  if (module.module == nullptr) {
     CUmodule made = nullptr;
     RNN_OPS_RETURN_IF_CUDA_ERROR(api_, ModuleLoadData(&made, kPtx[ModuleOf(kernel)]));
-    module = made;
+    module.module = made;
   }
-  CUfunction& cached = loaded.functions[static_cast<int>(kernel)];
-  if (cached == nullptr) {
-    const CUresult result = api_.ModuleGetFunction(&cached, module, NameOf(kernel));
-    if (result != CUDA_SUCCESS) {
-      cached = nullptr;
-      return FromDriver(api_, result, StrCat("ModuleGetFunction(", NameOf(kernel), ")").c_str());
-    }
+  const CUresult result = api_.ModuleGetFunction(function, module.module, NameOf(kernel));
+  if (result != CUDA_SUCCESS) {
+    return FromDriver(api_, result, StrCat("ModuleGetFunction(", NameOf(kernel), ")").c_str());
   }
-  *function = cached;
+  cached.store(*function, std::memory_order_release);
   return Status();
 }
 
@@ -80,8 +83,8 @@ Status KernelModules::LaunchRaw(const LaunchPlace& place, Kernel kernel, const L
 Status GetModules(const DriverApi** driver, KernelModules** modules) {
   RNN_OPS_RETURN_IF_ERROR(GetLibrary(driver));
   // Never destroyed, because kernels may run while the process exits.
-  static KernelModules* const process_modules = new KernelModules(*driver);
-  *modules = process_modules;
+  static KernelModules* const shared = new KernelModules(*driver);
+  *modules = shared;
   return Status();
 }
 

@@ -3,6 +3,7 @@
 #define TF_RNN_OPS_CC_GPU_MODULES_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -65,7 +66,7 @@ class KernelModules {
   explicit KernelModules(const DriverApi* api) : api_(*api) {}
   KernelModules(const KernelModules&) = delete;
   KernelModules& operator=(const KernelModules&) = delete;
-  ~KernelModules();  // unloads the modules; never runs on the object of the process
+  ~KernelModules();  // unloads the modules; never runs on the object of GetModules()
 
   // `args`: the struct of the kernel. Launches nothing if `domain` has no elements.
   template <typename Args>
@@ -77,20 +78,24 @@ class KernelModules {
 
  private:
   // null: not loaded
+  struct Module {
+    std::mutex mutex;  // the driver may compile for seconds; other modules stay available
+    CUmodule module = nullptr;
+  };
   struct Loaded {
-    std::array<CUmodule, 2> modules{};
-    std::array<CUfunction, static_cast<int>(Kernel::kCount)> functions{};
+    std::array<Module, 2> modules;
+    std::array<std::atomic<CUfunction>, static_cast<int>(Kernel::kCount)> functions{};
   };
 
   Status Find(CUcontext context, Kernel kernel, CUfunction* function);
   Status LaunchRaw(const LaunchPlace& place, Kernel kernel, const LaunchDomain& domain, void* args);
 
   const DriverApi& api_;
-  std::mutex mutex_;
+  std::mutex mutex_;                   // of the map, not of what it holds
   std::map<uint64_t, Loaded> loaded_;  // the key is from GetContextId()
 };
 
-// The driver and the modules of the process.
+// The driver and the modules of this library. Each library of ops has its own.
 Status GetModules(const DriverApi** driver, KernelModules** modules);
 
 }  // namespace gpu

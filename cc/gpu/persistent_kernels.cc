@@ -97,29 +97,41 @@ const PersistentKernel* FindPersistentKernel(const PersistentProblem& problem) {
 }
 
 PersistentKernels::~PersistentKernels() {
-  for (const auto& entry : loaded_) {
-    if (entry.second.module != nullptr) api_.ModuleUnload(entry.second.module);
+  for (const auto& [id, context] : contexts_) {
+    for (const auto& [kernel, loaded] : context.kernels) {
+      if (loaded.module != nullptr) api_.ModuleUnload(loaded.module);
+    }
+    if (context.gave_up != nullptr) api_.MemFreeHost(context.gave_up);
   }
-  for (const auto& entry : gave_up_) api_.MemFreeHost(entry.second);
 }
 
-unsigned* PersistentKernels::GaveUp(uint64_t context, std::string* reason) {
-  unsigned*& word = gave_up_[context];
-  if (word != nullptr) return word;
-  void* memory = nullptr;
-  const CUresult result = api_.MemHostAlloc(
-      &memory, sizeof(unsigned), RNN_OPS_MEMHOSTALLOC_PORTABLE | RNN_OPS_MEMHOSTALLOC_DEVICEMAP);
-  if (result != CUDA_SUCCESS) {
-    *reason = FromDriver(api_, result, "MemHostAlloc").message();
-    return nullptr;
+LoadedKernel* PersistentKernels::Find(uint64_t id, const PersistentKernel& kernel,
+                                      std::string* reason) {
+  Context* context = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    context = &contexts_[id];
   }
-  word = static_cast<unsigned*>(memory);
-  *word = 0;
-  return word;
+  std::lock_guard<std::mutex> lock(context->mutex);
+  if (context->gave_up == nullptr) {
+    void* memory = nullptr;
+    const CUresult result = api_.MemHostAlloc(
+        &memory, sizeof(unsigned), RNN_OPS_MEMHOSTALLOC_PORTABLE | RNN_OPS_MEMHOSTALLOC_DEVICEMAP);
+    if (result != CUDA_SUCCESS) {
+      *reason = FromDriver(api_, result, "MemHostAlloc").message();
+      return nullptr;
+    }
+    context->gave_up = static_cast<unsigned*>(memory);
+    *context->gave_up = 0;
+  }
+  LoadedKernel& found = context->kernels[&kernel];
+  found.kernel = &kernel;
+  found.gave_up = context->gave_up;
+  return &found;
 }
 
-CUresult PersistentKernels::Load(const PersistentKernel& kernel, Loaded* loaded,
-                                 std::string* failure) {
+CUresult PersistentKernels::Load(LoadedKernel* loaded, std::string* failure) {
+  const PersistentKernel& kernel = *loaded->kernel;
   std::string ptx;
   const Status read = PersistentPtx(static_cast<int>(&kernel - kKernels), &ptx);
   if (!read.ok()) {
@@ -146,14 +158,14 @@ CUresult PersistentKernels::Load(const PersistentKernel& kernel, Loaded* loaded,
   return result;
 }
 
-void PersistentKernels::LoadUnlessItFailed(const PersistentKernel& kernel, Loaded* loaded) {
+void PersistentKernels::LoadUnlessItFailed(LoadedKernel* loaded) {
   if (loaded->function != nullptr || loaded->is_lasting) return;
   if (loaded->calls_to_skip > 0) {
     --loaded->calls_to_skip;
     return;
   }
   loaded->failure.clear();
-  switch (Load(kernel, loaded, &loaded->failure)) {
+  switch (Load(loaded, &loaded->failure)) {
     case CUDA_SUCCESS:
       return;
     case CUDA_ERROR_INVALID_VALUE:
@@ -171,8 +183,8 @@ void PersistentKernels::LoadUnlessItFailed(const PersistentKernel& kernel, Loade
 }
 
 Status PersistentKernels::Prepare(CUcontext context, const PersistentKernel& kernel, int64_t H,
-                                  bool* can, std::string* reason) {
-  *can = false;
+                                  LoadedKernel** loaded, std::string* reason) {
+  *loaded = nullptr;
   CUdevice device = 0;
   int major = 0, multiprocessors = 0, cooperative = 0;
   RNN_OPS_RETURN_IF_CUDA_ERROR(api_, CtxGetDevice(&device));
@@ -197,11 +209,10 @@ Status PersistentKernels::Prepare(CUcontext context, const PersistentKernel& ker
   }
   uint64_t id = 0;
   RNN_OPS_RETURN_IF_ERROR(GetContextId(api_, context, &id));
-  std::lock_guard<std::mutex> lock(mutex_);
-  volatile unsigned* const gave_up = GaveUp(id, reason);
-  if (gave_up == nullptr) return Status();
-  const unsigned number = *gave_up;
-  *gave_up = 0;
+  LoadedKernel* const found = Find(id, kernel, reason);
+  if (found == nullptr) return Status();
+  // One access, so that no number is lost that a GPU writes in between.
+  const unsigned number = __atomic_exchange_n(found->gave_up, 0u, __ATOMIC_RELAXED);
   if (number != 0) {
     return Internal("in an earlier call, a block of the persistent kernel ",
                     kKernels[number - 1].name,
@@ -209,16 +220,16 @@ Status PersistentKernels::Prepare(CUcontext context, const PersistentKernel& ker
                     "and so may be variables that were updated since. Set "
                     "TF_RNN_OPS_GPU_ALGO=steps to do without these kernels.");
   }
-  Loaded& loaded = loaded_[{id, &kernel}];
-  LoadUnlessItFailed(kernel, &loaded);
-  *can = loaded.function != nullptr && loaded.failure.empty();
-  *reason = loaded.failure;
+  std::lock_guard<std::mutex> lock(found->mutex);
+  LoadUnlessItFailed(found);
+  if (found->function != nullptr && found->failure.empty()) *loaded = found;
+  *reason = found->failure;
   return Status();
 }
 
-Status PersistentKernels::LaunchRaw(const LaunchPlace& place, const PersistentKernel& kernel,
-                                    int64_t H, void* memory, elementwise::Exchange* exchange,
-                                    void* args) {
+Status PersistentKernels::LaunchRaw(const LaunchPlace& place, LoadedKernel* loaded, int64_t H,
+                                    void* memory, elementwise::Exchange* exchange, void* args) {
+  const PersistentKernel& kernel = *loaded->kernel;
   char* const start = static_cast<char*>(memory);
   char* const values = start + kernel.CounterBytes(H);
   exchange->counter = reinterpret_cast<unsigned*>(start);
@@ -228,29 +239,22 @@ Status PersistentKernels::LaunchRaw(const LaunchPlace& place, const PersistentKe
       reinterpret_cast<float*>(values + Aligned(kernel.exchange_words * int64_t{sizeof(unsigned)}));
   exchange->max_spins = max_spins_;
   exchange->number = static_cast<unsigned>(&kernel - kKernels) + 1;
-  uint64_t id = 0;
-  RNN_OPS_RETURN_IF_ERROR(GetContextId(api_, place.context, &id));
-  CUfunction function = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    function = loaded_[{id, &kernel}].function;
-    exchange->gave_up = gave_up_[id];
-  }
+  exchange->gave_up = loaded->gave_up;
   RNN_OPS_RETURN_IF_CUDA_ERROR(
       api_, MemsetD8Async(ToDevicePtr(memory), 0, static_cast<size_t>(kernel.ExchangeBytes(H)),
                           place.stream));
   void* parameters[] = {args};
   const CUresult result = api_.LaunchCooperativeKernel(
-      function, static_cast<unsigned>(kernel.Blocks(H)), 1, 1, elementwise::kThreads, 1, 1,
+      loaded->function, static_cast<unsigned>(kernel.Blocks(H)), 1, 1, elementwise::kThreads, 1, 1,
       static_cast<unsigned>(kernel.shared_bytes), place.stream, parameters);
   if (result == CUDA_SUCCESS) return Status();
   const Status status =
       FromDriver(api_, result, StrCat("LaunchCooperativeKernel(", kernel.name, ")").c_str());
   if (result != CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) return status;
   // The context has fewer multiprocessors than the GPU. Later calls do without the kernel.
-  std::lock_guard<std::mutex> lock(mutex_);
-  Loaded& loaded = loaded_[{id, &kernel}];
-  loaded.failure = status.message(), loaded.is_lasting = true;
+  std::lock_guard<std::mutex> lock(loaded->mutex);
+  loaded->failure = status.message();
+  loaded->is_lasting = true;
   return status;
 }
 

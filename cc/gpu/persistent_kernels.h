@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "cc/core/network/dtype.h"
 #include "cc/core/network/rnn_types.h"
@@ -50,6 +49,20 @@ struct PersistentKernel {
 // Null: no kernel runs it.
 const PersistentKernel* FindPersistentKernel(const PersistentProblem& problem);
 
+// A kernel in a context.
+struct LoadedKernel {
+  std::mutex mutex;  // the driver may compile for seconds; other kernels stay available
+  const PersistentKernel* kernel = nullptr;
+  unsigned* gave_up = nullptr;  // host memory of the context, which kernels write if they give up
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  std::string failure;  // why it cannot be loaded or launched
+  bool is_lasting = false;
+  // After another failure, such as a lack of memory, the load is repeated: at the next call, then
+  // each time after twice as many calls.
+  int64_t calls_to_skip = 0, next_skip = 0;
+};
+
 // The modules of the kernels, each loaded in a context at its first use, and their launches.
 class PersistentKernels {
  public:
@@ -58,46 +71,42 @@ class PersistentKernels {
       : api_(*api), max_spins_(max_spins) {}
   PersistentKernels(const PersistentKernels&) = delete;
   PersistentKernels& operator=(const PersistentKernels&) = delete;
-  ~PersistentKernels();  // unloads the modules; never runs on the object of the process
+  ~PersistentKernels();  // unloads the modules; never runs on the object of OpenProductLibraries()
 
   // Whether the device of a context can run the kernel for H units: its compute capability, its
-  // multiprocessors, and whether its driver loads the module. *reason says why not.
+  // multiprocessors, and whether its driver loads the module. If not, *loaded is null and *reason
+  // says why.
   // Returns Internal, once, if a block of an earlier launch in this context waited in vain.
-  Status Prepare(CUcontext context, const PersistentKernel& kernel, int64_t H, bool* can,
-                 std::string* reason);
+  // WHY only the next call, of any op: a function behind each launch that tells the host would stop
+  // the stream for longer than the steps of a small network take.
+  Status Prepare(CUcontext context, const PersistentKernel& kernel, int64_t H,
+                 LoadedKernel** loaded, std::string* reason);
 
-  // Launches a kernel after Prepare(). `memory`: ExchangeBytes().
+  // Launches a kernel after Prepare() in the same context. `memory`: ExchangeBytes().
   template <typename Args>
-  Status Launch(const LaunchPlace& place, const PersistentKernel& kernel, void* memory,
-                const Args& args) {
+  Status Launch(const LaunchPlace& place, LoadedKernel* loaded, void* memory, const Args& args) {
     Args copy = args;
-    return LaunchRaw(place, kernel, args.step.call.units, memory, &copy.exchange, &copy);
+    return LaunchRaw(place, loaded, args.step.call.units, memory, &copy.exchange, &copy);
   }
 
  private:
-  struct Loaded {
-    CUmodule module = nullptr;
-    CUfunction function = nullptr;
-    std::string failure;  // why it cannot be loaded or launched
-    bool is_lasting = false;
-    // After another failure, such as a lack of memory, the load is repeated: at the next call, then
-    // each time after twice as many calls.
-    int64_t calls_to_skip = 0, next_skip = 0;
+  struct Context {
+    std::mutex mutex;  // of gave_up and the map, not of what the map holds
+    unsigned* gave_up = nullptr;
+    std::map<const PersistentKernel*, LoadedKernel> kernels;
   };
-  using Key = std::pair<uint64_t, const PersistentKernel*>;  // GetContextId() and the kernel
 
-  // The word of a context that kernels write if they give up. Null, with *reason, without memory.
-  unsigned* GaveUp(uint64_t context, std::string* reason);
-  CUresult Load(const PersistentKernel& kernel, Loaded* loaded, std::string* failure);
-  void LoadUnlessItFailed(const PersistentKernel& kernel, Loaded* loaded);
-  Status LaunchRaw(const LaunchPlace& place, const PersistentKernel& kernel, int64_t H,
-                   void* memory, elementwise::Exchange* exchange, void* args);
+  // Finds a kernel, which may not be loaded. Null, with *reason, without memory for its word.
+  LoadedKernel* Find(uint64_t context, const PersistentKernel& kernel, std::string* reason);
+  CUresult Load(LoadedKernel* loaded, std::string* failure);
+  void LoadUnlessItFailed(LoadedKernel* loaded);
+  Status LaunchRaw(const LaunchPlace& place, LoadedKernel* loaded, int64_t H, void* memory,
+                   elementwise::Exchange* exchange, void* args);
 
   const DriverApi& api_;
   const unsigned max_spins_;
-  std::mutex mutex_;
-  std::map<Key, Loaded> loaded_;
-  std::map<uint64_t, unsigned*> gave_up_;  // host memory of each context
+  std::mutex mutex_;                      // of the map, not of what it holds
+  std::map<uint64_t, Context> contexts_;  // the key is from GetContextId()
 };
 
 }  // namespace gpu

@@ -59,7 +59,7 @@ Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice);
 std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
                                      const DeviceTraits& gpu);
 
-// Stores the choices of the process.
+// Stores the choices of an executor.
 class RnnChoiceTable {
  public:
   // Runs one step of the problem with a candidate.

@@ -89,8 +89,10 @@ struct RnnBackwardArgs {
 //
 // Errors:
 // - FailedPrecondition if the driver, cuDNN or, for steps of this package, cuBLAS cannot be opened.
-// The message has the names that were
-//   tried and the package to install.
+//   The message has the names that were tried and the package to install.
+// - FailedPrecondition if a CUDA graph captures the stream and a sequence has fewer than T steps,
+//   because a replay could not read the lengths. A captured call with dropout has the same masks in
+//   each replay.
 // - ResourceExhausted if an allocator has no memory.
 // - InvalidArgument for a reserve space of another size, or an algorithm that forward never sets.
 // - Unimplemented if cuDNN rejects the problem.

@@ -1,4 +1,4 @@
-// The libraries and settings of the process for executors of the CudnnRNN family.
+// The shared libraries and the settings for executors of the CudnnRNN family.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_LIBRARIES_H_
 #define TF_RNN_OPS_CC_GPU_RNN_LIBRARIES_H_
 

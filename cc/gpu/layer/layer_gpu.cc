@@ -1,4 +1,4 @@
-// The functions of layer_gpu.h and block_lstm_gpu.h, with the libraries of the process.
+// The functions of layer_gpu.h and block_lstm_gpu.h, with the shared libraries.
 #include "cc/gpu/layer/layer_gpu.h"
 
 #include "cc/gpu/engine_choice.h"
@@ -10,8 +10,8 @@ namespace gpu {
 namespace {
 
 template <typename Args>
-Status RunInProcess(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
-                    const Args& args, DeviceAllocator* allocator, void* stream) {
+Status RunShared(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
+                 const Args& args, DeviceAllocator* allocator, void* stream) {
   ProductLibraries libraries;
   RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
   return run(libraries, args, allocator, stream);
@@ -24,7 +24,7 @@ Status RunLayer(Status (*run)(const ProductLibraries&, const Args&, DeviceAlloca
   RNN_OPS_RETURN_IF_ERROR(ChooseEngine(args.problem, args.problem.dtype, stream, &choice));
   Args chosen = args;
   chosen.algorithm = choice.steps;
-  return RunInProcess(run, chosen, allocator, stream);
+  return RunShared(run, chosen, allocator, stream);
 }
 
 }  // namespace
@@ -39,12 +39,12 @@ Status LayerBackward(const LayerBackwardArgs& args, DeviceAllocator* allocator, 
 
 Status BlockLstmForward(const BlockLstmForwardArgs& args, DeviceAllocator* allocator,
                         void* stream) {
-  return RunInProcess(RunBlockLstmForward, args, allocator, stream);
+  return RunShared(RunBlockLstmForward, args, allocator, stream);
 }
 
 Status BlockLstmBackward(const BlockLstmBackwardArgs& args, DeviceAllocator* allocator,
                          void* stream) {
-  return RunInProcess(RunBlockLstmBackward, args, allocator, stream);
+  return RunShared(RunBlockLstmBackward, args, allocator, stream);
 }
 
 }  // namespace gpu

@@ -1,10 +1,11 @@
 #include "cc/gpu/layer/persistent_steps.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <mutex>
 #include <set>
 #include <string>
+
+#include "cc/core/warning.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -24,14 +25,13 @@ bool IsPlainStep(const LayerProblem& p) {
          p.max_time <= kMostPersistentSteps;
 }
 
-// Each line once.
-void Log(const PersistentKernel& kernel, const std::string& reason) {
+void WarnOnce(const PersistentKernel& kernel, const std::string& reason) {
   static std::mutex mutex;
-  static std::set<std::string> logged;
-  const std::string line = StrCat("tf_rnn_ops: a kernel for each step runs instead of ",
-                                  kernel.name, ": ", reason, "\n");
+  static std::set<std::string> given;
+  const std::string text =
+      StrCat("a kernel for each step runs instead of ", kernel.name, ": ", reason);
   std::lock_guard<std::mutex> lock(mutex);
-  if (logged.insert(line).second) std::fputs(line.c_str(), stderr);
+  if (given.insert(text).second) Warn(text);
 }
 
 }  // namespace
@@ -39,6 +39,10 @@ void Log(const PersistentKernel& kernel, const std::string& reason) {
 Status PersistentSteps::Choose(const ProductCall& call, const LayerProblem& p,
                                PersistentPass pass) {
   if (!IsPlainStep(p)) return Status();
+  // A replay of a CUDA graph does not pass Prepare(), which reports a block that does not run.
+  bool capturing = false;
+  RNN_OPS_RETURN_IF_ERROR(IsCapturing(call.driver(), call.place().stream, &capturing));
+  if (capturing) return Status();
   std::vector<Part> parts;
   int64_t bytes = 0;
   for (int64_t first = 0; first < p.batch; first += kRowsOfPart) {
@@ -46,15 +50,15 @@ Status PersistentSteps::Choose(const ProductCall& call, const LayerProblem& p,
     const PersistentKernel* const kernel =
         FindPersistentKernel({pass, p.mode, p.dtype, p.num_units, rows, IsGeneral(p)});
     if (kernel == nullptr) return Status();
-    bool can = false;
+    LoadedKernel* loaded = nullptr;
     std::string reason;
     RNN_OPS_RETURN_IF_ERROR(
-        call.persistent().Prepare(call.place().context, *kernel, p.num_units, &can, &reason));
-    if (!can) {
-      Log(*kernel, reason);
+        call.persistent().Prepare(call.place().context, *kernel, p.num_units, &loaded, &reason));
+    if (loaded == nullptr) {
+      WarnOnce(*kernel, reason);
       return Status();
     }
-    parts.push_back({kernel, first, rows});
+    parts.push_back({loaded, first, rows});
     bytes = std::max(bytes, kernel->ExchangeBytes(p.num_units));
   }
   RNN_OPS_RETURN_IF_ERROR(

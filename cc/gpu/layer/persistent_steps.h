@@ -23,8 +23,9 @@ constexpr int64_t kMostPersistentSteps = int64_t{1} << 16;
 
 class PersistentSteps {
  public:
-  // Chooses the kernels and allocates what their blocks share. If none fits, Runs() is false. If
-  // the GPU or the driver lacks something, one line of the log says so.
+  // Chooses the kernels and allocates what their blocks share. If none fits, or a CUDA graph
+  // captures the call, Runs() is false. If the GPU or the driver lacks something, a warning says
+  // so.
   Status Choose(const ProductCall& call, const LayerProblem& p, PersistentPass pass);
   bool Runs() const { return !parts_.empty(); }
 
@@ -33,14 +34,14 @@ class PersistentSteps {
   Status Run(const ProductCall& call, Args args) const {
     for (const Part& part : parts_) {
       args.first_row = part.first_row, args.rows = static_cast<int>(part.rows);
-      RNN_OPS_RETURN_IF_ERROR(call.persistent().Launch(call.place(), *part.kernel, memory_, args));
+      RNN_OPS_RETURN_IF_ERROR(call.persistent().Launch(call.place(), part.kernel, memory_, args));
     }
     return Status();
   }
 
  private:
   struct Part {
-    const PersistentKernel* kernel;
+    LoadedKernel* kernel;
     int64_t first_row, rows;
   };
 

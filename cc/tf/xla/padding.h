@@ -28,7 +28,8 @@ namespace tf_kernels {
 // Afterwards the results get the run-time sizes.
 //
 // The handler would accept a length above the size if the length is within the bound. Such a length
-// is replaced by one that the handler rejects. All lengths are replaced in that way if the run-time
+// is replaced by an invalid one: the handler returns an error, or NaN in the row if it reads the
+// lengths on the device (LayerRNN on a GPU). All lengths are replaced in that way if the run-time
 // size of another tensor differs from the size of the sequence.
 class Padding {
  public:
@@ -157,7 +158,7 @@ class Padding {
                op_.inputs[k].name(), " is dynamic."));
   }
 
-  // Replaces a length above `time` by a length that the handler rejects.
+  // Replaces a length above `time` by an invalid length.
   static XlaOp LeaveNoLonger(XlaOp length, XlaOp time, XlaOp beyond) {
     const XlaOp refused = xla::Max(length, beyond);
     return xla::Select(xla::Le(length, time), length, refused);

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -15,12 +16,14 @@
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/fake_memory.h"
+#include "tests/cc/gpu/slow_driver.h"
 
 namespace rnn_ops {
 namespace gpu {
 namespace {
 
 using fake::FakeCuda;
+using fake::SlowDriver;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -101,7 +104,18 @@ TEST_F(DriverOpsTest, HostMemoryIsReadWhenTheStreamRuns) {
   cuda_.RunStream();
   EXPECT_EQ(on_device, want);
   EXPECT_THAT(cuda_.calls(), ElementsAre("StreamGetCtx", "CtxGetCurrent", "CtxPushCurrent",
-                                         "MemcpyHtoDAsync", "LaunchHostFunc"));
+                                         "StreamIsCapturing", "MemcpyHtoDAsync", "LaunchHostFunc"));
+}
+
+// Each replay of the graph would free the copy of the host memory again.
+TEST_F(DriverOpsTest, ACaptureOfACopyFromTheHostIsRefused) {
+  cuda_.is_capturing = true;
+  int32_t length = 7, on_device = 0;
+  const Status status = ops_.CopyFromHost(cuda_.stream(), &on_device, &length, 4);
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("copies 4 bytes from host memory"));
+  EXPECT_EQ(on_device, 0);
+  EXPECT_EQ(cuda_.calls().back(), "StreamIsCapturing");
 }
 
 TEST_F(DriverOpsTest, AFailedCopyFromHostLeavesNoWorkThatReadsFreedMemory) {
@@ -109,7 +123,7 @@ TEST_F(DriverOpsTest, AFailedCopyFromHostLeavesNoWorkThatReadsFreedMemory) {
   int32_t length = 7, on_device = 0;
   for (const char* function : {"cuMemcpyHtoDAsync", "cuLaunchHostFunc"}) {
     cuda_.Clear();
-    cuda_.FailAt(function == std::string("cuLaunchHostFunc") ? 4 : 3);
+    cuda_.FailAt(function == std::string("cuLaunchHostFunc") ? 5 : 4);
     const Status status = ops_.CopyFromHost(cuda_.stream(), &on_device, &length, 4);
     EXPECT_EQ(status.code(), Code::kInternal);
     EXPECT_THAT(status.message(), HasSubstr(std::string(function) + " failed with "));
@@ -259,6 +273,27 @@ TEST_F(DriverOpsTest, ANewContextAtTheAddressOfADestroyedOneGetsItsOwnModule) {
   }
   EXPECT_EQ(cuda_.Count("ModuleLoadData"), 2);
   EXPECT_EQ(cuda_.Count("ModuleGetFunction"), 2);
+}
+
+// The driver may compile for seconds.
+TEST(KernelModules, ACompilationHoldsUpNeitherOtherModulesNorOtherContexts) {
+  SlowDriver driver;
+  KernelModules modules(&driver.api());
+  elementwise::SwapLeading swap = {};
+  elementwise::LayerEnd end = {};
+  const auto in = [](uint64_t id) { return LaunchPlace{SlowDriver::Context(id), nullptr}; };
+  ExpectOk(modules.Launch(in(1), Kernel::swap_leading_dims_b32, {1, 1}, swap));
+  driver.HoldNextModule();
+  auto slow = std::async(std::launch::async,
+                         [&] { return modules.Launch(in(1), Kernel::layer_end_f32, {1, 1}, end); });
+  driver.AwaitHeld();
+  auto others = std::async(std::launch::async, [&] {
+    ExpectOk(modules.Launch(in(1), Kernel::swap_leading_dims_b32, {1, 1}, swap));
+    ExpectOk(modules.Launch(in(2), Kernel::layer_end_f32, {1, 1}, end));
+  });
+  EXPECT_EQ(others.wait_for(SlowDriver::kPatience), std::future_status::ready);
+  driver.Release();
+  ExpectOk(slow.get());
 }
 
 TEST_F(DriverOpsTest, WithoutIdsOfContextsTheAddressIsTheKey) {

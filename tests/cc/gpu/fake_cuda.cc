@@ -160,6 +160,10 @@ struct FakeCalls {
       *context = current->context();
       return Work("StreamGetCtx", stream);
     };
+    api.StreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
+      *status = static_cast<CUstreamCaptureStatus>(current->is_capturing);
+      return Work("StreamIsCapturing", stream);
+    };
     api.ModuleLoadData = [](CUmodule* module, const void* image) {
       if (Fails("ModuleLoadData")) return CUDA_ERROR_NOT_INITIALIZED;
       if (current->no_memory_for_modules) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -62,6 +62,7 @@ class FakeCuda {
   bool late_block_runs = false;          // after the others, see fibers.h
   uint64_t order_of_blocks = 1;          // a seed
   uint64_t context_id = 1;
+  bool is_capturing = false;  // a graph captures the stream
   // If true, copies from host memory and host functions wait for RunStream().
   bool delays_host_work = false;
   void RunStream();

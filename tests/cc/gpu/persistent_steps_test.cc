@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <set>
 #include <string>
@@ -24,6 +25,7 @@
 #include "tests/cc/cpu/rnn_cases.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/layer_runs.h"
+#include "tests/cc/gpu/slow_driver.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -40,6 +42,7 @@ using fake::ExactAllocator;
 using fake::FakeCuda;
 using fake::LayerRun;
 using fake::ProductParts;
+using fake::SlowDriver;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kSeed = 7;
@@ -350,6 +353,84 @@ TEST(PersistentSteps, ALateBlockComputesNothingWrong) {
       EXPECT_GT(nan, 0);
     }
   }
+}
+
+const PersistentKernel& KernelOf(PersistentPass pass) {
+  return *FindPersistentKernel({pass, RnnMode::kLstm, Dtype::kFloat32, 40, 3, false});
+}
+
+// Null if the kernel cannot run.
+LoadedKernel* Prepare(PersistentKernels* kernels, uint64_t context, PersistentPass pass) {
+  LoadedKernel* loaded = nullptr;
+  std::string reason;
+  const Status status =
+      kernels->Prepare(SlowDriver::Context(context), KernelOf(pass), 40, &loaded, &reason);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(reason, "");
+  return loaded;
+}
+
+// The driver may compile for seconds.
+TEST(PersistentKernels, ACompilationHoldsUpNeitherOtherKernelsNorOtherContexts) {
+  SlowDriver driver;
+  PersistentKernels kernels(&driver.api());
+  driver.HoldNextModule();
+  const auto prepare_slowly = [&] { return Prepare(&kernels, 1, PersistentPass::kForward); };
+  auto slow = std::async(std::launch::async, prepare_slowly);
+  driver.AwaitHeld();
+  auto others = std::async(std::launch::async, [&] {
+    std::vector<char> memory(KernelOf(PersistentPass::kForward).ExchangeBytes(40));
+    for (int call = 0; call < 2; ++call) {
+      EXPECT_NE(Prepare(&kernels, 1, PersistentPass::kBackward), nullptr);
+      LoadedKernel* const loaded = Prepare(&kernels, 2, PersistentPass::kForward);
+      ASSERT_NE(loaded, nullptr);
+      elementwise::PersistentForward args = {};
+      args.step.call.units = 40;
+      const LaunchPlace place = {SlowDriver::Context(2), nullptr};
+      EXPECT_TRUE(kernels.Launch(place, loaded, memory.data(), args).ok());
+    }
+  });
+  EXPECT_EQ(others.wait_for(SlowDriver::kPatience), std::future_status::ready);
+  // A second call with the same kernel waits instead of compiling it again.
+  auto second = std::async(std::launch::async, prepare_slowly);
+  driver.Release();
+  LoadedKernel* const loaded = slow.get();
+  EXPECT_NE(loaded, nullptr);
+  EXPECT_EQ(second.get(), loaded);
+  EXPECT_EQ(driver.loads(), 3);
+}
+
+// A kernel that gave up is told once, to the next call in its context.
+TEST(PersistentKernels, EachContextHasItsGiveUp) {
+  SlowDriver driver;
+  PersistentKernels kernels(&driver.api());
+  LoadedKernel* const loaded = Prepare(&kernels, 1, PersistentPass::kForward);
+  ASSERT_NE(loaded, nullptr);
+  ASSERT_NE(Prepare(&kernels, 2, PersistentPass::kForward), nullptr);
+  *loaded->gave_up = 1;
+  EXPECT_NE(Prepare(&kernels, 2, PersistentPass::kBackward), nullptr);
+  LoadedKernel* other = nullptr;
+  std::string reason;
+  const Status status = kernels.Prepare(SlowDriver::Context(1), KernelOf(PersistentPass::kBackward),
+                                        40, &other, &reason);
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_EQ(other, nullptr);
+  EXPECT_NE(Prepare(&kernels, 1, PersistentPass::kBackward), nullptr);
+}
+
+// A replay of a graph could not report a block that does not run.
+TEST(PersistentSteps, ACapturedCallRunsAKernelForEachStep) {
+  const RnnCase c = Case(Dtype::kFloat32, RnnMode::kLstm, 3, 40);
+  const RnnValues inputs = cpu::testing::RandomInputs(c, 1);
+  const RnnValues want = Compute(c, inputs, LayerAlgorithm::kSteps);
+  FakeCuda cuda;
+  cuda.is_capturing = true;
+  ProductParts parts(&cuda);
+  const Computed got = Compute(&cuda, &parts, c, inputs);
+  ASSERT_TRUE(got.status.ok()) << got.status.message();
+  EXPECT_TRUE(Launched(cuda).empty());
+  ExpectSame(kRnnOutputs, got.values, want);
+  ExpectSame(kRnnGradients, got.values, want);
 }
 
 // A lack of memory for a module passes.

@@ -419,6 +419,21 @@ void ExpectRight(const ProductParts& parts, FakeCuda* cuda, const RnnCase& c, co
   ExpectSame(kRnnGradients, again.values, want);
 }
 
+// A replay of a graph could not read the lengths again.
+TEST(Stack, ACaptureOfLengthsIsRefused) {
+  RnnCase c = cpu::testing::MakeCase(Dtype::kFloat32, /*mode=*/2, 3, 2, 4, 5);
+  for (const std::vector<int32_t>& lengths : {std::vector<int32_t>{3, 3}, {3, 2}}) {
+    c.lengths = lengths;
+    FakeCuda cuda;
+    cuda.is_capturing = true;
+    ProductParts parts(&cuda);
+    ExactAllocator memory;
+    StackRun run(c, cpu::testing::RandomInputs(c, 1));
+    const Status status = run.Forward(parts, LayerAlgorithm::kSteps, &memory, cuda.stream());
+    EXPECT_EQ(status.code(), lengths[1] == 3 ? Code::kOk : Code::kFailedPrecondition);
+  }
+}
+
 TEST(Stack, EveryCallMayFail) {
   const auto steps = LayerAlgorithm::kSteps;
   for (const RnnCase& c : Kinds(Dtype::kBFloat16)) {

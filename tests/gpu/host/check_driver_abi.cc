@@ -9,6 +9,7 @@
 RNN_OPS_CUDA_RESULTS(CHECK_VALUE)
 RNN_OPS_CUDA_DEVICE_ATTRIBUTES(CHECK_VALUE)
 RNN_OPS_CUDA_FUNCTION_ATTRIBUTES(CHECK_VALUE)
+RNN_OPS_CUDA_CAPTURE_STATUSES(CHECK_VALUE)
 
 constexpr bool Same(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) ++a, ++b;
