@@ -165,9 +165,9 @@ class Row {
   double RecurrentMask(int64_t g, int64_t k) const {
     return p_.recurrent_masked ? v_->recurrent_mask[(g * p_.batch + b_) * S_ + k] : 1;
   }
-  // The peephole weight of i, f and o: k is 0, 1 and 2.
-  double Peephole(int64_t k, int64_t u) const {
-    return p_.has_peepholes ? v_->peepholes[k * H_ + u] : 0;
+  // `value`, perhaps an infinity, times the peephole weight of i, f and o: k is 0, 1 and 2.
+  double Peephole(int64_t k, int64_t u, double value) const {
+    return p_.has_peepholes ? v_->peepholes[k * H_ + u] * value : 0;
   }
   double Bias(int64_t row, int64_t column) const {
     return row < p_.bias_rows ? v_->bias[row * G_ * H_ + column] : 0;
@@ -254,13 +254,13 @@ class Row {
       auto gate = [&](int64_t g) -> double& { return s->gate[g * H_ + u]; };
       auto open = [&](int64_t g) { gate(g) = Apply(gate_act_, Sum(*s, g, u)); };
       if (p_.mode == kLstm) {  // i, f, c, o
-        s->from_h[u] += Peephole(0, u) * s->c_prev[u];
-        s->from_h[H_ + u] += Peephole(1, u) * s->c_prev[u];
+        s->from_h[u] += Peephole(0, u, s->c_prev[u]);
+        s->from_h[H_ + u] += Peephole(1, u, s->c_prev[u]);
         open(0), open(1);
         gate(2) = Apply(act_, Sum(*s, 2, u));
         s->unlimited[u] = gate(1) * s->c_prev[u] + gate(0) * gate(2);
         s->c[u] = Limit(s->unlimited[u], p_.cell_clip);
-        s->from_h[3 * H_ + u] += Peephole(2, u) * s->c[u];
+        s->from_h[3 * H_ + u] += Peephole(2, u, s->c[u]);
         open(3);
         s->m[u] = gate(3) * Apply(act_, s->c[u]);
         if (p_.num_proj == 0) s->h[u] = s->m[u];
@@ -373,14 +373,14 @@ class Row {
       auto slope = [&](int64_t g) { return gate_act_.Slope(Sum(s, g, u)); };
       if (p_.mode == kLstm) {
         const double d_out = dhu * act_(s.c[u]) * slope(3);
-        double dcu = (*dc)[u] + d_out * Peephole(2, u);
+        double dcu = (*dc)[u] + Peephole(2, u, d_out);
         if (!p_.has_layer_norm) dcu += dhu * gate(3) * act_.Slope(s.c[u]);
         if (p_.cell_clip > 0 && std::abs(s.unlimited[u]) > p_.cell_clip) dcu = 0;
         put(0, dcu * gate(2) * slope(0));
         put(1, dcu * s.c_prev[u] * slope(1));
         put(2, dcu * gate(0) * act_.Slope(Sum(s, 2, u)));
         put(3, d_out);
-        (*dc)[u] = dcu * gate(1) + from_x[u] * Peephole(0, u) + from_x[H_ + u] * Peephole(1, u);
+        (*dc)[u] = dcu * gate(1) + Peephole(0, u, from_x[u]) + Peephole(1, u, from_x[H_ + u]);
         if (p_.has_peepholes) {
           v_->dpeepholes[u] += from_x[u] * s.c_prev[u];
           v_->dpeepholes[H_ + u] += from_x[H_ + u] * s.c_prev[u];
