@@ -15,13 +15,15 @@ FUNCTIONS = {
     "linear": tf.identity,
 }
 _GATES = {"lstm": 4, "gru": 3}
-CASES = (
+# The other ones overflow in the gradients of gates too, which a GPU rounds to 16 bits.
+OF_SIGMOID_GATES = (
     *(("rnn", function, "sigmoid") for function in FUNCTIONS),
     ("rnn_tanh", "tanh", "sigmoid"),
     ("rnn_relu", "relu", "sigmoid"),
-    *(("lstm", function, "sigmoid") for function in FUNCTIONS),
-    *(("gru", function, "sigmoid") for function in FUNCTIONS),
-    *((mode, "tanh", function) for mode in _GATES for function in ("hard_sigmoid", "relu", "linear")),
+    *((mode, function, "sigmoid") for mode in _GATES for function in FUNCTIONS),
+)
+CASES = OF_SIGMOID_GATES + tuple(
+    (mode, "tanh", function) for mode in _GATES for function in ("hard_sigmoid", "relu", "linear")
 )
 # With the weight 2, outputs overflow in float16. WHY only in the last step: on a CPU the next step reads
 # an h that is not rounded to 16 bits.

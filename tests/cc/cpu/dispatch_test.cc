@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cc/core/warning.h"
-#include "cc/core/warning.h"
 #include "cc/cpu/variant.h"
 
 namespace rnn_ops {

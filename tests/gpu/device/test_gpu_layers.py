@@ -90,8 +90,12 @@ def test_bad_inputs_are_refused(rng):
 
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("case", infinite_values.CASES, ids="-".join)
-def test_infinite_values(case, dtype):
+@pytest.mark.parametrize("case", infinite_values.OF_SIGMOID_GATES, ids="-".join)
+def test_infinite_values(case, dtype, monkeypatch):
+    if (
+        dtype == "float32"
+    ):  # an infinite h gives NaN in the persistent kernels, see docs/design/gpu.md
+        monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", "steps")
     infinite_values.compare(devices.ops, *case, dtype)
 
 
