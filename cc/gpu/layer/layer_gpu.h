@@ -58,8 +58,8 @@ struct LayerBackwardArgs {
   LayerAlgorithm algorithm = LayerAlgorithm::kSteps;
   LayerInputs in;
   const void *y, *dy, *dh_n, *dc_n;
-  // Of the forward pass of the same problem and seed; otherwise all gradients are NaN. The
-  // gradients of a row that had another length there are NaN.
+  // The output of the forward pass of the same problem and seed; otherwise all gradients are NaN.
+  // The gradients of a row that had another length there are NaN.
   const void* reserve;
   void *dx, *dh0, *dc0;
   void *dkernel, *drecurrent_kernel, *dbias, *dprojection, *dpeepholes, *dlayer_norm;

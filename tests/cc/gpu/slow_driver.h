@@ -18,7 +18,7 @@ namespace fake {
 // The functions of the table use the only existing object.
 class SlowDriver {
  public:
-  // What other calls may take.
+  // The time that other calls may take.
   static constexpr std::chrono::seconds kPatience{20};
 
   SlowDriver() {
