@@ -77,6 +77,20 @@ def test_an_optimizer_of_two_models(x, y):
         tf_rnn_ops.keras.convert(model)
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "adafactor"])
+def test_a_model_that_was_quantized_after_training(optimizer, x, y):
+    """Its optimizer still has the float weights. Adafactor has several variables of one name."""
+    model = compiled(optimizer)
+    model.fit(x, y, verbose=0)
+    model.quantize("int8", filters="lstm")
+    copies = [tf_rnn_ops.keras.convert(model)]
+    copies.append(tf_rnn_ops.keras.convert(copies[0]))
+    for copy in copies:
+        assert copy.optimizer.iterations == model.optimizer.iterations == 1
+    assert_train_the_same((model, *copies), x, y)
+    assert tf_rnn_ops.keras.compare(model, x, y, repeats=1, print_fn=None).difference < 0.1
+
+
 @pytest.mark.each_value
 @pytest.mark.parametrize("trained", [False, True])
 @pytest.mark.parametrize("scaled", [False, True])

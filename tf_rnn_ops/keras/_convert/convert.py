@@ -116,8 +116,13 @@ def _replaced(model):
     return [layer for layer in flatten_layers(model) if id(layer) in replaceable]
 
 
-def convert_silently(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) -> _Model:
-    """As convert(), without the warnings. For callers that report the path of each layer."""
+def convert_silently(
+    model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None, compiled: bool = True
+) -> _Model:
+    """As convert(), without the warnings. For callers that report the path of each layer.
+
+    With compiled=False the copy is not compiled, and the optimizer need not be one that can be copied.
+    """
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.layers.Layer):
         raise TypeError(
@@ -134,8 +139,8 @@ def convert_silently(model: _Model, to: str = "tf_rnn_ops", quantize: str | None
         check_counterparts(model)
         _check_functions(model)
     if quantize is None:
-        return converted(model, to)
-    copy = converted(_with_layers_for_stacks(model), to)
+        return converted(model, to, compiled)
+    copy = converted(_with_layers_for_stacks(model, compiled), to, compiled)
     _quantize(copy, quantize)
     return copy
 
@@ -153,11 +158,11 @@ def _check_not_quantized(model, to):
         )
 
 
-def _with_layers_for_stacks(model):
+def _with_layers_for_stacks(model, compiled):
     """The model, or a copy with layers of Keras for the stacks that have counterparts there."""
     if all(map(reason_against, _replaced(model))):
         return model
-    return copying.copy_of(model, {}, stacks=True)
+    return copying.copy_of(model, {}, True, compiled)
 
 
 def _quantize(model, mode):
@@ -174,9 +179,9 @@ def _quantize(model, mode):
         raise ValueError(f"convert: nothing can be quantized: {reasons[-1]}.")
 
 
-def converted(model, to):
+def converted(model, to, compiled=True):
     """As convert(), without the checks. Functions of this package do not change."""
-    return copying.copy_of(model, _CLASSES[to], stacks=to == "keras")
+    return copying.copy_of(model, _CLASSES[to], to == "keras", compiled)
 
 
 def check_counterparts(model):

@@ -21,7 +21,7 @@ from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params.keras.internals import call_of, flatten_layers
 
 
-def copy_of(model, classes, stacks=False):
+def copy_of(model, classes, stacks=False, compiled=True):
     """A copy of a model, in the scope of its distribution strategy.
 
     Args:
@@ -29,6 +29,7 @@ def copy_of(model, classes, stacks=False):
         classes: {class of a recurrent layer: its class in the copy}.
         stacks: Whether to replace stacks_that_are_replaceable by layers of Keras, if these compute the
             same function.
+        compiled: Whether to compile the copies of compiled models.
 
     Returns:
         The copy, with the weights and all other state of the model.
@@ -49,7 +50,7 @@ def copy_of(model, classes, stacks=False):
         carry.carry_state(found)
         for group in copier.groups:
             carry.carry_group(group)
-        for one, other in reversed(found.layers):  # the inner models first
+        for one, other in reversed(found.layers) if compiled else ():  # the inner models first
             if getattr(one, "compiled", False):
                 recompile.recompile(one, other, found.variables, copier.groups)
         _count_as_called(model, copy)

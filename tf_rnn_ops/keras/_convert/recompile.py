@@ -42,7 +42,8 @@ def recompile(model, copy, variables, groups):
             twins.update({id(stack): group.new for stack in group.old})
         _carry_excluded(optimizer, copy.optimizer, model, twins)
         if optimizer.built and copy.built:
-            slots.carry(optimizer, copy.optimizer, twins, groups)
+            paths = {variable.path for variable, _ in variables}
+            slots.carry(optimizer, copy.optimizer, twins, groups, paths)
 
 
 def _rename_outputs(arguments, model, copy):

@@ -1,11 +1,14 @@
 """Copies the variables of an optimizer to its copy."""
 
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
+from tf_rnn_ops.keras._convert.carry import through_config
 from tf_rnn_ops.keras._internals.optimizers import trained_variables
 
 
-def carry(optimizer, new_optimizer, twins, groups):
+def carry(optimizer, new_optimizer, twins, groups, paths):
     """Builds the copy of an optimizer and sets its state.
+
+    The copy does not train float weights that quantize() has replaced, which the optimizer still has.
 
     Args:
         optimizer: A built optimizer.
@@ -13,12 +16,14 @@ def carry(optimizer, new_optimizer, twins, groups):
         twins: {id of a variable: list of its copies}. Only variables in `groups` have not exactly one copy.
         groups: A list of KerasStack, whose weights have other shapes in the copy. If the optimizer trained
             one, its copy keeps its config but no state.
+        paths: The paths of the variables of the model.
 
     Raises:
         ValueError: The optimizer trains variables without copies, or its copy has other variables.
     """
-    trained = _trained(optimizer)
-    if any(id(variable) not in twins for variable in trained):
+    trained = [variable for variable in _trained(optimizer) if id(variable) in twins]
+    others = [variable for variable in _trained(optimizer) if id(variable) not in twins]
+    if any(variable.path not in paths for variable in others):
         raise ValueError(
             f"convert: the optimizer {optimizer.name!r} also trains variables outside of the "
             f"model. Do not make a copy: {ACCELERATE}"
@@ -27,6 +32,8 @@ def carry(optimizer, new_optimizer, twins, groups):
     if has_trained(optimizer, (variable for group in groups for variable in group.old)):
         return
     variables, new_variables = optimizer.variables, new_optimizer.variables
+    if others:
+        variables = _state_of(optimizer, trained)
     if _shapes(variables) != _shapes(new_variables):
         raise ValueError(
             f"The copy of the optimizer {optimizer.name!r} through get_config and from_config differs "
@@ -46,6 +53,26 @@ def _trained(optimizer):
     # The variables of the last step, since layers may have been frozen later. In Keras 3.5 only the inner
     # optimizer of a LossScaleOptimizer has them.
     return trained_variables(getattr(optimizer, "inner_optimizer", optimizer))
+
+
+def _state_of(optimizer, trained):
+    """The variables of an optimizer without those that belong to other variables than `trained`.
+
+    The list is empty if the names do not tell which these are.
+    """
+    same = through_config("optimizer", optimizer)
+    same.build(trained)
+    found = _matching(optimizer.variables, same.variables)
+    backwards = _matching(optimizer.variables[::-1], same.variables[::-1])[::-1]
+    return found if list(map(id, found)) == list(map(id, backwards)) else []
+
+
+def _matching(variables, wanted):
+    """For each wanted variable the next one with its name and shape."""
+    rest, found = iter(variables), []
+    for new in wanted:
+        found += [next((v for v in rest if (v.name, v.shape) == (new.name, new.shape)), None)]
+    return [variable for variable in found if variable is not None]
 
 
 def _shapes(variables):
