@@ -1,26 +1,69 @@
 """Makes up arrays for arguments of which only the shape and the type are known."""
 
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 import numpy as np
 
+# WHY not 0: an integer may be a word, of which 0 is padding, or a mask, which would get holes.
+_INTEGERS = range(1, 3)
+TEXTS = ("a", "b", "a b")
+
 
 def array(
-    shape: Sequence[int | None], dtype: Any, first: int, others: int, seed: Any = 0
+    shape: Sequence[int | None],
+    dtype: Any,
+    rng: np.random.Generator,
+    first: int,
+    others: int,
+    steps: int | None = None,
+    integers: Sequence[int] | None = None,
+    texts: Sequence[str] = TEXTS,
 ) -> np.ndarray[Any, Any]:
-    """Random numbers, empty strings, or ones for another type, such as integers that stand for words.
+    """Random values. They differ, since equal values would hide an exchange of elements.
+
+    An array of one dimension, except of strings, has the numbers from 1 to `steps`, since these may be lengths.
 
     Args:
         shape: The sizes; None for an open size.
         dtype: NumPy's type of the array, or its name; 'string' for strings.
+        rng: The generator of the random values.
         first: The size of an open first dimension.
         others: The size of other open dimensions.
-        seed: A seed, or a numpy.random.Generator.
+        steps: The largest length; None is `others`.
+        integers: The integers. None is 1 and 2, or with more than two dimensions all values of a type of 8 or 16
+            bits, such as those of an image.
+        texts: The strings.
     """
     sizes = [first, *[others] * (len(shape) - 1)]
     sizes = [size if known is None else known for known, size in zip(shape, sizes)]
     if dtype == "string" or np.dtype(dtype) == object:
-        return np.full(sizes, "", object)
-    if "float" in np.dtype(dtype).name:
-        return np.random.default_rng(seed).uniform(-1, 1, sizes).astype(dtype)
-    return np.ones(sizes, dtype)
+        return _drawn(rng, texts, sizes, object)
+    dtype = np.dtype(dtype)
+    if len(sizes) == 1:
+        return (1 + np.arange(sizes[0]) % (steps or others)).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(sizes) + 1j * rng.standard_normal(sizes)).astype(dtype)
+    if "float" in dtype.name:
+        return rng.standard_normal(sizes).astype(dtype)
+    if dtype.kind == "b":  # with two dimensions it may be a mask
+        return _drawn(rng, (True, False) if len(sizes) > 2 else (True,), sizes, dtype)
+    if integers is None and len(sizes) > 2 and dtype.itemsize <= 2:
+        integers = range(np.iinfo(dtype).min, np.iinfo(dtype).max + 1)
+    return _drawn(rng, integers or _INTEGERS, sizes, dtype)
+
+
+def least_steps(shapes: Iterable[Sequence[int | None]], default: int) -> int:
+    """The smallest second dimension of some shapes, where an open one has the size `default`."""
+    second = [shape[1] for shape in shapes if len(shape) > 1]
+    return min((default if size is None else size for size in second), default=default)
+
+
+def _drawn(rng, values, sizes, dtype):
+    """Each value about equally often, in each row if it has several elements."""
+    values, count = np.asarray(values, dtype), int(np.prod(sizes))
+    row = int(np.prod(sizes[1:])) if int(np.prod(sizes[1:])) > 1 else count
+    rows = [
+        rng.permutation(np.resize(rng.permutation(values), row))
+        for _ in range(0, count, max(row, 1))
+    ]
+    return np.concatenate([np.empty(0, dtype), *rows]).reshape(sizes)

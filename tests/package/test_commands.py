@@ -15,7 +15,7 @@ import tensorflow as tf
 import tf_rnn_ops
 import tf_rnn_ops.keras
 from tf_rnn_ops import __main__ as commands
-from tf_rnn_ops import _commands, _made_up, info
+from tf_rnn_ops import _commands, info
 from tf_rnn_ops._commands import compare
 from tf_rnn_ops._commands import info as info_command
 from tf_rnn_ops.native import machine
@@ -42,9 +42,7 @@ def test_the_help_of_compare_says_what_the_batch_is(capsys):
     with pytest.raises(SystemExit, match="0"):
         compare.main(["--help"])
     out = " ".join(capsys.readouterr().out.split())
-    assert "random floats, ones for integers" in out and "zeros for a sparse loss" in out
-    np.testing.assert_array_equal(_made_up.array((None, None), "int32", 2, 3), np.ones((2, 3)))
-    assert np.unique(_made_up.array((None, None), "float32", 2, 3)).size == 6
+    assert "random floats" in out and "zeros for a sparse loss" in out
 
 
 def test_info_takes_help_and_nothing_else(capsys):
@@ -58,7 +56,8 @@ def test_info_takes_help_and_nothing_else(capsys):
 
 
 def test_the_list_of_commands(capsys):
-    found = {info.name for info in pkgutil.iter_modules(_commands.__path__)}
+    modules = pkgutil.iter_modules(_commands.__path__)
+    found = {module.name for module in modules if not module.name.startswith("_")}
     assert commands.main([]) == 0
     lines = capsys.readouterr().out.splitlines()[1:]
     assert {line.split()[3] for line in lines} == found

@@ -234,3 +234,29 @@ def test_a_graph_that_only_one_model_has_is_reported(tmp_path):
     for pair, which in (((one, two), "rewritten"), ((two, one), "original")):
         found = {c.name: c.ok for c in portable.check_saved_model(*pair)}
         assert found == {f"train (in the {which} model only)": False, "serve: run: y": True}
+
+
+def test_made_up_integers_tell_an_order(tmp_path):
+    """Words in another order, and other lengths, have other results."""
+    rows = tf.constant(np.random.default_rng(0).standard_normal((4, 2)), tf.float32)
+
+    class Module(tf.Module):
+        def __init__(self, wrong):
+            super().__init__()
+            self.wrong = wrong
+
+        @tf.function(
+            input_signature=[tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None], tf.int32)]
+        )
+        def serve(self, words, lengths):
+            words = words[:, ::-1] if self.wrong == "words" else words
+            lengths = lengths[::-1] if self.wrong == "lengths" else lengths
+            x = tf.gather(rows, words) * tf.range(1.0, 4.0)[:, None]
+            return x * tf.sequence_mask(lengths, 3, tf.float32)[:, :, None]
+
+    paths = {wrong: str(tmp_path / wrong) for wrong in ("no", "words", "lengths")}
+    for wrong, path in paths.items():
+        tf.saved_model.save(Module(wrong), path)
+    assert all(c.ok for c in portable.check_saved_model(paths["no"], paths["no"]))
+    for wrong in ("words", "lengths"):
+        assert not all(c.ok for c in portable.check_saved_model(paths["no"], paths[wrong]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import zipfile
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     import keras
 
 _EPILOG = """\
-The batch is made up: random floats, ones for integers, which any Embedding accepts, and empty strings.
+The batch is made up: random floats, and integers and strings that the layers of the model know.
 The targets of the training step are the outputs of the model, or zeros for a sparse loss. A model that
 was saved without compile trains with SGD on the mean squared error.
 
@@ -52,35 +51,22 @@ def main(argv: list[str] | None = None) -> int:
         if (given := getattr(options, name)) < 1:
             parser.error(f"--{name} must be at least 1, but it is {given}.")
 
-    import keras
-
-    from tf_rnn_ops import _made_up
+    from tf_rnn_ops._commands import _keras_file
     from tf_rnn_ops.keras import compare
+    from tf_rnn_ops.keras._export import made_up
 
     try:
-        model = _load(options.model)
+        model = _keras_file.load(options.model)
         if not model.compiled:
             model.compile("sgd", "mean_squared_error")
-        x = keras.tree.map_structure(
-            lambda one: _made_up.array(one.shape, one.dtype, options.batch, options.time),
-            _inputs(model),
-        )
+        x = made_up.batch_for(model, _inputs(model), options.batch, options.time, padded=False)
         names = getattr(model, "output_names", None)  # only functional models have names
         y = _targets(model.loss, model.predict_on_batch(x), names)
         compare(model, x, y, repeats=options.repeats)
-    except (ImportError, OSError, TypeError, ValueError) as error:
+    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
-
-
-def _load(path: str) -> keras.Model:
-    import keras
-
-    try:
-        return keras.saving.load_model(path)
-    except (KeyError, zipfile.BadZipFile) as error:  # files are missing or broken
-        raise ValueError(f"{path} cannot be read: {error}") from error
 
 
 def _inputs(model: keras.Model) -> object:

@@ -35,8 +35,8 @@ def check_saved_model(
     Args:
         source: Folder of the original SavedModel.
         target: Folder of the rewritten SavedModel.
-        inputs: {name of an argument of a signature: array}. Other arguments get random numbers, empty
-            strings, or ones if they have another type.
+        inputs: {name of an argument of a signature: array}. Other arguments get random numbers, the integers 1
+            and 2, and short strings. Those of one dimension get numbers from 1 to 3, since they may be lengths.
         seed: Seed of the random numbers.
 
     Returns:
@@ -84,7 +84,9 @@ def _compare_signatures(models, where, inputs, seed):
     for name in [name for name in signatures[0] if name in signatures[1]]:
         specs = signatures[0][name].structured_input_signature[1]
         rng = np.random.default_rng(seed)
-        arguments = {key: _argument(inputs, key, spec, rng) for key, spec in specs.items()}
+        shapes = (spec.shape.as_list() for spec in specs.values() if spec.shape.rank is not None)
+        steps = _made_up.least_steps(shapes, _OPEN)
+        arguments = {key: _argument(inputs, key, spec, rng, steps) for key, spec in specs.items()}
         results = []
         for signature, which in zip((s[name] for s in signatures), _WHICH):
             with _explained(f"The {which} model's signature {name!r} does not run", arguments):
@@ -196,10 +198,10 @@ def _explained(what, arguments):
         ) from error
 
 
-def _argument(inputs, name, spec, rng):
+def _argument(inputs, name, spec, rng, steps):
     if name in inputs:
         return tf.cast(tf.convert_to_tensor(inputs[name]), spec.dtype)
     if spec.shape.rank is None:
         raise ValueError(f"The shape of the argument {name!r} is not known: give it in `inputs`.")
-    dtype = spec.dtype.as_numpy_dtype
-    return tf.constant(_made_up.array(spec.shape.as_list(), dtype, _OPEN, _OPEN, rng), spec.dtype)
+    shape, dtype = spec.shape.as_list(), spec.dtype.as_numpy_dtype
+    return tf.constant(_made_up.array(shape, dtype, rng, _OPEN, _OPEN, steps), spec.dtype)

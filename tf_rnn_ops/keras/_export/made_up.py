@@ -4,59 +4,87 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops import _made_up
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # The sizes of open dimensions: of the first dimension, and of other dimensions.
 _BATCH, _TIME = 3, 7
-# The number of values of integers in a model without an Embedding.
-_WORDS = 2
+# The number of words of the longest text.
+_WORDS = 4
 
 
-def batch_for(model, signature, batch_size=_BATCH, time=_TIME, seed=0):
+def batch_for(model, signature, batch_size=_BATCH, time=_TIME, seed=0, padded=True):
     """Makes up a batch.
 
-    If the model makes masks, sequences have different lengths. Beyond its length a sequence has the value
-    that Masking masks, or 0 for an Embedding, or False in a mask that is itself an input.
+    Integers and strings are words that the layers of the model know.
 
     Args:
-        model: The model, for its Embedding and Masking layers.
-        signature: A structure of tf.TensorSpec.
+        model: The model, for its layers.
+        signature: A structure of specs with shape and dtype.
         batch_size: The size of open first dimensions.
         time: The size of other open dimensions.
         seed: Seed of the numbers.
+        padded: Whether sequences have different lengths. Beyond its length a sequence has the value that Masking
+            masks, or 0 for an Embedding, or False in a mask that is itself an input.
 
     Returns:
         Arrays in the same structure.
     """
     layers = flatten_layers(model)
-    words = [layer.input_dim for layer in layers if isinstance(layer, keras.layers.Embedding)]
     masked = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
+    specs = keras.tree.flatten(signature)
+    steps = _made_up.least_steps((tuple(spec.shape) for spec in specs), time)
+    sizes = {"first": batch_size, "others": time, "steps": steps}
+    values = {"integers": _integers(layers, specs), "texts": _texts(layers)}
     rng = np.random.default_rng(seed)
-    known = [spec.shape[1] for spec in keras.tree.flatten(signature) if (spec.shape.rank or 0) > 1]
-    steps = min([time if size is None else size for size in known], default=time)
-    sizes = {"batch_size": batch_size, "time": time, "steps": steps}
-    how = sizes | {"words": min(words, default=_WORDS), "masked": masked[0] if masked else None}
-    return keras.tree.map_structure(lambda spec: _array(rng, spec, **how), signature)
+
+    def made(spec):
+        dtype = tf.as_dtype(spec.dtype).as_numpy_dtype
+        found = _made_up.array(tuple(spec.shape), dtype, rng, **sizes, **values)
+        return _padded(found, masked) if padded else found
+
+    return keras.tree.map_structure(made, signature)
 
 
-def _array(rng, spec, batch_size, time, steps, words, masked):
-    sizes = [batch_size, *[time] * (len(spec.shape) - 1)]
-    shape = [size if known is None else known for known, size in zip(spec.shape, sizes)]
-    if spec.dtype == tf.string:
-        return np.full(shape, "", object)
-    dtype = spec.dtype.as_numpy_dtype
-    if len(shape) == 1:  # probably lengths, of any type
-        return (1 + np.arange(shape[0]) % steps).astype(dtype)
-    if spec.dtype.is_floating:
-        array = rng.standard_normal(shape)
-    else:
-        array = rng.integers(1, max(words, 2), shape)
-    if len(shape) > 1:
-        # The first sequence has all steps. The lengths of the next sequences decrease to 1.
-        lengths = np.maximum(shape[1] - 2 * np.arange(shape[0]), 1)
-        padding = np.arange(shape[1]) >= lengths[:, None]
-        if len(shape) == 2 and not spec.dtype.is_floating:
-            array[padding] = 0
-        elif len(shape) == 3 and spec.dtype.is_floating and masked is not None:
-            array[padding] = masked
-    return array.astype(dtype)
+def _padded(array, masked):
+    """The array with sequences of decreasing lengths: all steps, two less and so on, at least one."""
+    if array.ndim < 2:
+        return array
+    lengths = np.maximum(array.shape[1] - 2 * np.arange(array.shape[0]), 1)
+    padding = np.arange(array.shape[1]) >= lengths[:, None]
+    if array.ndim == 2 and array.dtype.kind in "biu":
+        array[padding] = 0
+    elif array.ndim == 3 and masked and "float" in array.dtype.name:
+        array[padding] = masked[0]
+    return array
+
+
+def _integers(layers, specs):
+    """The integers that the layers of a model know, or None."""
+    words = [layer for layer in layers if isinstance(layer, keras.layers.Embedding)]
+    counts = [layer.input_dim for layer in words]
+    categories = [one for one in layers if isinstance(one, keras.layers.CategoryEncoding)]
+    counts += [layer.num_tokens for layer in categories if layer.num_tokens]
+    known = _vocabulary(layers, keras.layers.IntegerLookup)
+    integers = [spec for spec in specs if tf.as_dtype(spec.dtype).is_integer]
+    # WHY not with other integers: an Embedding may not have the words of the lookup.
+    if known and (not counts or len(integers) == 1):
+        return known
+    if not counts:
+        return None
+    may_be_zero = words and not any(layer.mask_zero for layer in words)
+    return range(min(0 if may_be_zero else 1, min(counts) - 1), min(counts))
+
+
+def _texts(layers):
+    """Strings of words that the layers of a model know."""
+    words = _vocabulary(layers, keras.layers.TextVectorization)
+    if words:
+        return [" ".join(np.roll(words, -k)[: _WORDS - k % _WORDS]) for k in range(len(words))]
+    return _vocabulary(layers, keras.layers.StringLookup) or _made_up.TEXTS
+
+
+def _vocabulary(layers, cls):
+    """The words of the lookup layers of a class, without that of an unknown word."""
+    found = [layer for layer in layers if isinstance(layer, cls)]
+    return [word for one in found for word in one.get_vocabulary(include_special_tokens=False)]
