@@ -482,6 +482,36 @@ def test_a_layer_that_looks_at_other_steps_is_found_out(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("time", [1, 2])
+def test_a_batch_of_one_call_passes_states(time, tmp_path):
+    """A file that is wrong from the second call on, and one that is right."""
+    for name, layers in (
+        ("wrong", [keras.layers.Lambda(lambda x: tf.cumsum(x, 1), output_shape=(None, SIZE))]),
+        ("right", []),
+    ):
+        gru = keras.layers.GRU(UNITS, **SEQUENCES)
+        model = drawn(keras.Sequential([keras.Input((None, SIZE)), *layers, gru]))
+        options = {"streaming": True, "time": time, "print_fn": None}
+        options["verify_inputs"] = np.ones((1, time, SIZE))
+        if name == "wrong":
+            with pytest.raises(ValueError, match="have different results"):
+                rnn.export(model, tmp_path / name, **options)
+        else:
+            report = rnn.export(model, tmp_path / name, **options)
+            assert report.difference < 1e-6 and "verify_inputs" in report.note
+
+
+def test_sequences_of_different_numbers_of_calls(tmp_path):
+    a, b = keras.Input((None, SIZE), name="a"), keras.Input((None, SIZE), name="b")
+    outputs = [keras.layers.GRU(UNITS)(a), keras.layers.GRU(UNITS)(b)]
+    batch = {"a": np.ones((1, 1, SIZE)), "b": np.ones((1, 3, SIZE))}
+    with pytest.raises(ValueError, match="steps for 1 and for 3 calls"):
+        rnn.export(
+            keras.Model({"a": a, "b": b}, outputs), tmp_path / "m",
+            streaming=True, verify_inputs=batch, print_fn=None,
+        )  # fmt: skip
+
+
 def test_a_sequence_of_the_user(tmp_path):
     model = keras.Sequential([keras.Input((None, SIZE)), keras.layers.GRU(UNITS)])
     signature = [keras.InputSpec(shape=(2, 3, SIZE), dtype="float32")]

@@ -20,7 +20,10 @@ class Batch:
         calls: A list with the arguments of the model for each call.
         first_arguments: The arguments of the first call.
         first_feed: The inputs of the file by name for the first call.
+        note: Empty.
     """
+
+    note = ""
 
     def __init__(self, model, signature, given):
         """Checks the given batch, or makes up batches.
@@ -61,6 +64,7 @@ class Steps:
         calls: A list with the arguments of the model, for all steps and with states of 0.
         first_arguments: The arguments of the model for the first call.
         first_feed: The inputs of the file by name for the first call.
+        note: A sentence on a sequence that was repeated; otherwise empty.
     """
 
     def __init__(self, model, stream, given):
@@ -78,10 +82,17 @@ class Steps:
         longer = keras.tree.map_structure(lambda spec: self._longer(spec, calls), self._signature)
         arguments = _made_up(model, longer) if given is None else _given(longer, given)
         arguments = keras.tree.map_structure(self._begun, self._signature, arguments)
+        self._calls, self.note = self._count_calls(arguments), ""
+        if self._calls == 1 and stream.sequences:
+            # WHY: one call shows nothing of the states that later calls get.
+            self._calls = _CALLS
+            arguments = keras.tree.map_structure(self._repeated, self._signature, arguments)
+            self.note = (
+                f"verify_inputs has the steps of one call, so they were repeated in {_CALLS} calls."
+            )
         # Twice, since a runtime may keep something of the calls before.
         self.calls = [arguments, arguments]
         self._arrays = _by_name(self._signature, arguments)
-        self._calls = self._count_calls()
         self.first_arguments = keras.tree.map_structure(self._piece, self._signature, arguments)
         self.first_feed = self._feed(0, self._initial_states())
 
@@ -95,24 +106,26 @@ class Steps:
     def _begun(self, spec, array):
         return np.zeros_like(array) if spec.name in self._stream.states else array
 
-    def _count_calls(self):
-        counts = {1}
+    def _repeated(self, spec, array):
+        return np.concatenate([array] * _CALLS, 1) if spec.name in self._stream.sequences else array
+
+    def _count_calls(self, arguments):
+        arrays, counts = _by_name(self._signature, arguments), set()
         for spec in keras.tree.flatten(self._signature):
             if spec.name in self._stream.sequences:
-                steps = self._arrays[spec.name].shape[1]
+                steps = arrays[spec.name].shape[1]
                 if steps % spec.shape[1] or not steps:
                     raise ValueError(
                         f"verify_inputs must have a multiple of the {spec.shape[1]} steps of a call, but "
                         f"{spec.name!r} has {steps} steps."
                     )
                 counts.add(steps // spec.shape[1])
-        counts = counts - {1} or counts
         if len(counts) > 1:
             raise ValueError(
                 "All sequences in verify_inputs must have the same number of steps, but they have steps for "
                 f"{' and for '.join(map(str, sorted(counts)))} calls."
             )
-        return counts.pop()
+        return counts.pop() if counts else 1
 
     def _piece(self, spec, array, k=0):
         return np.split(array, self._calls, 1)[k] if spec.name in self._stream.sequences else array
