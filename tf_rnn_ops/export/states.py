@@ -22,6 +22,41 @@ def refuse(functions: Iterable[Any]) -> None:
                 )
 
 
+def drop(graph_def: Any) -> bool:
+    """Removes all changes of variables from the functions of a GraphDef, for a signature that `refuse` accepts.
+
+    WHY: TensorFlow cannot freeze them. tf2onnx then warns, removes them and tries again, and TensorFlow prints a
+    traceback for each function of the first attempt.
+
+    Args:
+        graph_def: A GraphDef; it is changed.
+
+    Returns:
+        Whether there are any.
+    """
+    found = False
+    for function in graph_def.library.function:
+        gone = {node.name for node in function.node_def if node.op.startswith("Assign")}
+        if gone:
+            _without(function, gone)
+            found = True
+    return found
+
+
+def _without(function, gone):
+    """Removes nodes without outputs from a function."""
+    nodes = [node for node in function.node_def if node.name not in gone]
+    for node in nodes:
+        kept = [name for name in node.input if name.removeprefix("^") not in gone]
+        del node.input[:]
+        node.input.extend(kept)
+    del function.node_def[:]
+    function.node_def.extend(nodes)
+    for name in [name for name, node in function.control_ret.items() if node in gone]:
+        del function.control_ret[name]
+        function.signature.control_output.remove(name)
+
+
 def _read_for_results(function):
     """The inputs of all nodes that the results are computed from."""
     nodes = {node.name: node for node in function.node_def}

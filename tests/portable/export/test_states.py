@@ -1,5 +1,9 @@
 """Variables that change while a model runs: states, which a file would forget, and the seeds of dropout."""
 
+import os
+import subprocess
+import sys
+
 import keras
 import pytest
 from export_cases import SIZE, UNITS, drawn
@@ -47,3 +51,33 @@ def test_seeds_of_dropout(format, tmp_path):
     model = drawn(keras.Model(x, [layer(x) for layer in layers]))
     report = rnn.export(model, path, format, print_fn=None)
     assert report.difference <= report.tolerance
+
+
+MASK_AND_DROPOUT = """
+import sys, warnings
+warnings.simplefilter("error")
+import keras
+import tf_rnn_ops.keras
+from keras import layers
+
+model = keras.Sequential([keras.Input((6,), dtype="int32", batch_size=2), layers.Embedding(9, 3, mask_zero=True)])
+model.add(layers.Bidirectional(layers.LSTM(4, return_sequences=True, dropout=0.2)))
+model.add(layers.GRU(4, dropout=0.2, activation="elu"))
+tf_rnn_ops.keras.export(model, sys.argv[1], print_fn=None)
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["m.onnx", *(pytest.param(n, marks=pytest.mark.thorough) for n in ("m", "m.tflite", "m.xml"))],
+)
+def test_nothing_looks_like_an_error(name, tmp_path):
+    """A file of a model with masks and dropout is written without a warning, in a process that also ends well."""
+    command = [sys.executable, "-c", MASK_AND_DROPOUT, str(tmp_path / name)]
+    env = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=env
+    )
+    assert done.returncode == 0, done.stderr
+    for word in ("Traceback", "Exception ignored", "Error", "tf2onnx"):
+        assert word not in done.stderr, done.stderr

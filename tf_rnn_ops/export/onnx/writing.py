@@ -9,21 +9,18 @@ import tempfile
 import threading
 
 from tf_rnn_ops import _patches
-from tf_rnn_ops.export import compiled, formats, rewriting
+from tf_rnn_ops.export import compiled, formats, rewriting, states
 from tf_rnn_ops.export.onnx import errors
 from tf_rnn_ops.export.onnx.registration import register
 from tf_rnn_ops.portable import exporting
 
 OPSET = formats.OPSETS[-1]
-_QUANTIZE = (None, "int8")
 
 
 def write(
     saved_model, filepath, *, signature="serving_default", loops=True, quantize=None, opset=OPSET
 ):
     """Writes a file of ONNX. `opset`: one of formats.OPSETS."""
-    if quantize not in _QUANTIZE:
-        raise ValueError(f"quantize must be None or 'int8', but it is {quantize!r}.")
     register()
     import onnx
 
@@ -44,9 +41,10 @@ def write(
 
 @contextlib.contextmanager
 def _prepared(saved_model):
-    """The SavedModel, or a copy of it without the marks of XLA."""
+    """The SavedModel, or a copy of it without the marks of XLA and without changes of variables."""
     model = exporting.read(pathlib.Path(saved_model))
-    if not any([compiled.release(graph.graph_def) for graph in model.meta_graphs]):
+    graphs = [graph.graph_def for graph in model.meta_graphs]
+    if not any([change(graph) for graph in graphs for change in (compiled.release, states.drop)]):
         yield saved_model
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -76,6 +74,8 @@ def _converted(saved_model, signature, opset):
     # WHY: TensorFlow writes the names of placeholders in lower case, and tf2onnx takes these names.
     arguments = {spec.name: name for name, spec in function.structured_input_signature[1].items()}
     names |= {tensor: arguments.get(names[tensor], names[tensor]) for tensor in inputs}
+    renamed = formats.names_apart((names[t] for t in inputs), (names[t] for t in outputs))
+    names |= {tensor: renamed.get(names[tensor], names[tensor]) for tensor in outputs}
     graph_def, nodes = preparing.prepare(graph_def, inputs, outputs)
     with _Errors() as logged, errors.of_tf2onnx():
         model, _ = convert._convert_common(
