@@ -26,8 +26,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = _make_parser()
     options = parser.parse_args(argv)
     try:
-        print(_export(options))
-    except (ImportError, OSError, TypeError, ValueError) as error:
+        _export(options)
+    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
@@ -47,13 +47,13 @@ def _make_parser():
     parser.add_argument(
         "--format",
         choices=formats.FORMATS,
-        help="what to write (default: by the end of the target's name, .onnx, .tflite or .xml; otherwise "
-        "tf_saved_model)",
+        help="what to write (default: by the end of the target's name, .onnx, .tflite or .xml; "
+        "tf_saved_model without an ending)",
     )
     parser.add_argument(
         "--signature",
         metavar="NAME",
-        help="signature of a SavedModel (default: serving_default)",
+        help="signature of a SavedModel to write in another format (default: serving_default)",
     )
     parser.add_argument(
         "--quantize",
@@ -96,14 +96,15 @@ def _make_parser():
 
 
 def _export(options):
-    """The report as text."""
+    """Writes the model and prints the report."""
     target = pathlib.Path(options.target).expanduser()
     name = formats.of(target, options.format)
-    how = {"loops": not options.no_loops, "quantize": options.quantize}
+    how = {"loops": not options.no_loops} | formats.options(name, options.quantize, options.opset)
     model = pathlib.Path(options.model).expanduser()
-    if not model.is_dir():
-        return _export_keras(options, model, target, name, how)
-    return _export_saved_model(options, model, target, name, how)
+    if model.is_dir():
+        _export_saved_model(options, model, target, name, how)
+    else:
+        _export_keras(options, model, target, name, how)
 
 
 def _export_saved_model(options, model, target, name, how):
@@ -112,22 +113,30 @@ def _export_saved_model(options, model, target, name, how):
 
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
-    for flag in ("batch", "time", "streaming", "verify-inputs", "unsafe"):
+    for flag in ("batch", "time", "streaming", "verify-inputs", "no-verify", "unsafe"):
         if getattr(options, flag.replace("-", "_")) not in (None, False):
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
-    how |= formats.options(name, options.opset)
+    signature = options.signature or rewriting.DEFAULT
+    if name == formats.SAVED_MODEL:
+        for flag in ("signature", "no-loops"):
+            if getattr(options, flag.replace("-", "_")):
+                raise ValueError(
+                    f"--{flag} has no effect on the copy of a SavedModel, which has all of its signatures and loops: "
+                    "leave it out, or give another --format."
+                )
     module = formats.writer(name)
+    lines = [f"{target}: {name}"]
     with _whole.whole(target) as unfinished:
-        signature = options.signature or "serving_default"
         layers = module.write(str(model), str(unfinished), signature=signature, **how)
         if name != formats.SAVED_MODEL:
             layers += rewriting.loops_of(str(model), signature, how["loops"])
-    lines = [f"{target}: {name}"]
+        if name in formats.ONE_NAMESPACE:
+            lines += formats.notes_on(rewriting.names_apart(str(model), signature))
     for layer in layers:
         reason = f", because {layer.reason}" if layer.reason else ""
         note = f"; {layer.note}" if layer.note else ""
         lines.append(f"  {layer.name}: {layer.op} -> {layer.target_op}{reason}{note}")
-    return "\n".join(lines)
+    print("\n".join(lines))
 
 
 def _export_keras(options, path, target, name, how):
@@ -135,16 +144,10 @@ def _export_keras(options, path, target, name, how):
         raise ValueError("--signature is for a SavedModel, but MODEL is a file.")
     if options.verify_inputs and options.no_verify:
         raise ValueError("--verify-inputs and --no-verify exclude each other.")
-    import keras
-
+    from tf_rnn_ops._commands import _keras_file
     from tf_rnn_ops.keras import export
 
-    try:
-        model = keras.saving.load_model(path, safe_mode=not options.unsafe)
-    except (KeyError, OSError, ValueError) as error:
-        advice = " --unsafe loads it." if "safe_mode" in str(error) else ""
-        raise ValueError(f"{path} cannot be read: {error}{advice}") from error
+    model = _keras_file.load(path, options.unsafe, "--unsafe loads it.")
     how |= {"batch_size": options.batch, "time": options.time, "streaming": options.streaming}
-    how |= {"opset": options.opset, "print_fn": None}
     how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
-    return str(export(model, target, name, **how))
+    export(model, target, name, **how)

@@ -48,7 +48,7 @@ def main(argv=None):
             )
         else:
             report = _rewrite_file(portable, options, how, inputs)
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     print(report)
@@ -157,7 +157,7 @@ def _rewrite_file(portable, options, how, inputs):
 
 
 def _is_text(path):
-    return path.suffix == ".pbtxt"
+    return path.suffix.lower() == ".pbtxt"
 
 
 def _read(path):

@@ -11,7 +11,8 @@ class ExportedLayer:
     """A recurrent layer of an exported model.
 
     Attributes:
-        name: Name of the node in the graph: the names of the Keras layers around it, and its own name.
+        name: The names of the layers around it and its own name, as in explain(). For a SavedModel the name of
+            the node, whose parts may have other numbers at their ends.
         op: The original op, such as 'LayerRNNPacked', or the class of a layer that runs Keras's
             implementation.
         target_op: The node in the file: 'LSTM', 'UNIDIRECTIONAL_SEQUENCE_LSTM', 'LSTMSequence' and so on, or

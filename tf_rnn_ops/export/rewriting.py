@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator
 
 import tensorflow as tf
 
-from tf_rnn_ops.export import conditions, integer_products, states
+from tf_rnn_ops.export import conditions, formats, integer_products, states
 from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.portable import exporting
 
@@ -101,6 +101,13 @@ def loops_of(saved_model: str, signature: str, loops: bool) -> list[ExportedLaye
     if found and not loops:
         raise ValueError(f"The node {found[0].name!r} ({found[0].op}) is a loop in the SavedModel.")
     return found
+
+
+def names_apart(saved_model: str, signature: str) -> dict[str, str]:
+    """formats.names_apart() of a signature."""
+    (meta_graph,) = exporting.read(pathlib.Path(saved_model)).meta_graphs
+    found = meta_graph.signature_def[signature]
+    return formats.names_apart(found.inputs, found.outputs)
 
 
 def layer_of(node: str) -> str:

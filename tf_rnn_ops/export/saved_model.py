@@ -21,11 +21,8 @@ RECURRENT = (
 
 def write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None):
     """Copies the folder."""
-    if quantize is not None:
-        raise ValueError(
-            f"quantize must be None for the format 'tf_saved_model', but it is {quantize!r}."
-        )
-    del signature, loops  # the copy has all signatures, and there is an op for every layer
+    # The copy has all signatures and values of weights, and there is an op for every layer.
+    del signature, loops, quantize
     if pathlib.Path(saved_model) != pathlib.Path(filepath):
         shutil.copytree(saved_model, filepath)
     return [ExportedLayer(name, op, op) for name, op in recurrent_nodes(saved_model)]

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from tf_rnn_ops._commands import compare
 from tf_rnn_ops._commands.export import main
 from tf_rnn_ops.export import formats
 
@@ -42,6 +43,10 @@ def test_bad_input_is_one_line(folder, tmp_path, capsys):
         ([str(folder / "m.keras"), saved], "exists; give a new path"),
         ([saved, saved], "exists; give a new path"),
         ([saved, target, "--quantize", "int8"], "quantize must be None"),
+        ([saved, f"{target}.xml", "--quantize", "int8"], "quantize must be None"),
+        ([saved, f"{target}.h5"], "path must end in .onnx"),
+        ([saved, target, "--signature", "nosuch"], "--signature has no effect on the copy"),
+        ([saved, target, "--no-loops"], "--no-loops has no effect on the copy"),
         ([str(folder / "m.keras"), target, "--signature", "x"], "--signature is for a SavedModel"),
         ([str(tmp_path), target], "not a SavedModel"),
     ):
@@ -49,6 +54,69 @@ def test_bad_input_is_one_line(folder, tmp_path, capsys):
         (line,) = capsys.readouterr().err.splitlines()
         assert text in line, line
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("part", ["text", "config.json", "model.weights.h5", "half"])
+@pytest.mark.parametrize("command", [main, compare.main])
+def test_a_damaged_file_is_one_line(command, part, folder, tmp_path, capsys):
+    content = bytearray((folder / "m.keras").read_bytes())
+    if part == "half":
+        del content[len(content) // 2 :]
+    elif part == "text":
+        content = b"This is not a model."
+    else:
+        where = content.index(part.encode()) + len(part)
+        content[where : where + 20] = bytes(20)
+    (tmp_path / "m.keras").write_bytes(content)
+    arguments = [str(tmp_path / "m.keras"), *([str(tmp_path / "m")] if command is main else [])]
+    assert command(arguments) == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert "m.keras cannot be read: " in line and not (tmp_path / "m").exists()
+
+
+def test_errors_of_another_keras_are_one_line(folder, tmp_path, capsys, monkeypatch):
+    """A private name that a newer Keras lacks is a RuntimeError."""
+
+    def fails(*args, **options):
+        raise RuntimeError("Keras has no such name.")
+
+    monkeypatch.setattr(rnn, "export", fails)
+    monkeypatch.setattr(rnn, "compare", fails)
+    file = str(folder / "m.keras")
+    for command, arguments in ((main, [file, str(tmp_path / "m")]), (compare.main, [file])):
+        assert command(arguments) == 2
+        assert "Keras has no such name." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("end", [".onnx", ".tflite", ".xml"])
+def test_outputs_with_the_names_of_inputs(end, tmp_path, capsys):
+    """As of a server that passes its states from call to call."""
+    layer = rnn.LSTM(3, return_sequences=True, return_state=True)
+    specs = [tf.TensorSpec(s) for s in ((1, 4, 2), (1, 3), (1, 3))]
+
+    @tf.function(input_signature=specs)
+    def serve(chunk, h, c):
+        y, new_h, new_c = layer(chunk, initial_state=[h, c])
+        return {"scores": y, "h": new_h, "c": new_c, "c_out": new_h}
+
+    given = {
+        name: np.random.default_rng(k).standard_normal(spec.shape).astype("float32")
+        for k, (name, spec) in enumerate(zip(("chunk", "h", "c"), specs))
+    }
+    want = serve(**{name: tf.constant(one) for name, one in given.items()})
+    module = tf.Module()
+    module.layer, module.serve = layer, serve
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=serve)
+    path = tmp_path / f"m{end}"
+    assert main([str(tmp_path / "saved"), str(path)]) == 0
+    renamed = {} if end == ".tflite" else {"h": "h_out", "c": "c_out_out"}
+    out = capsys.readouterr().out
+    for name, new in renamed.items():
+        assert f"The output {name!r} is named {new!r}" in out
+    got = formats.writer(formats.of(path, None)).load(str(path))(given)
+    assert got.keys() == {renamed.get(name, name) for name in want}
+    for name, one in want.items():
+        np.testing.assert_allclose(got[renamed.get(name, name)], one, rtol=0, atol=1e-6)
 
 
 def test_options_of_a_keras_model(folder, tmp_path, capsys):

@@ -26,8 +26,6 @@ def write(
 
     quantize='int8' stores large weights in 8 bits, and each call rounds activations to 8 bits.
     """
-    if quantize not in (None, "int8"):
-        raise ValueError(f"quantize must be None or 'int8', but it is {quantize!r}.")
     decide = functools.partial(_decide, fused.Functions())
     with rewriting.rewritten(saved_model, signature, loops, decide) as (folder, nodes):
         content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(folder)), quantize)

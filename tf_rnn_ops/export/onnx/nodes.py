@@ -16,7 +16,8 @@ STACKS = (
     *(f"{OURS}CudnnRNNV3", f"{OURS}CudnnRNNV3Packed", f"{OURS}StatelessCudnnRNNV3"),
     *(*_WITHOUT_LENGTHS, "CudnnRNNV3"),
 )
-BLOCKS = (f"{OURS}BlockLSTMV2", "BlockLSTM", "BlockLSTMV2")
+# TensorFlow's become this op before: see preparing.
+BLOCKS = (f"{OURS}BlockLSTMV2",)
 _STACK_ATTRS = {
     "rnn_mode": "lstm",
     "input_mode": "linear_input",
@@ -121,10 +122,10 @@ def block_of(ctx, node):
     peepholes = None
     if attribute(node, "use_peephole", False):
         peepholes = np.stack([constant(ctx, node, "a peephole", n) for n in (wci, wcf, wco)])
-    w, b = constant(ctx, node, "w", w), constant(ctx, node, "b", b)
-    if node.type == "BlockLSTM":
-        w, b = weights.of_second_version(w, b, attribute(node, "forget_bias", 1.0))
-    return Layer(node, weights.of_block(w, b, peepholes), True, x, h, c, length)
+    node_of_weights = weights.of_block(
+        constant(ctx, node, "w", w), constant(ctx, node, "b", b), peepholes
+    )
+    return Layer(node, node_of_weights, True, x, h, c, length)
 
 
 def is_packed(node):

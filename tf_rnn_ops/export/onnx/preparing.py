@@ -5,16 +5,18 @@ import tensorflow as tf
 from tf_rnn_ops.export import conditions
 from tf_rnn_ops.export.onnx import duplicates, errors, widening
 from tf_rnn_ops.export.onnx.fitting import Fitting
-from tf_rnn_ops.export.onnx.nodes import BLOCKS, OURS, CannotWrite
+from tf_rnn_ops.export.onnx.nodes import OURS, CannotWrite
 from tf_rnn_ops.portable import exporting
 
 _PACKING = f"{OURS}Pack"
+# Parts of the names of TensorFlow's ops.
+_OF_TENSORFLOW = ("CudnnRNN", "BlockLSTM")
 
 
 def has_recurrent_nodes(graph_def):
     """Whether there is anything to prepare."""
     nodes = [*graph_def.node, *(n for f in graph_def.library.function for n in f.node_def)]
-    return any(n.op.startswith(OURS) or "CudnnRNN" in n.op or n.op in BLOCKS for n in nodes)
+    return any(n.op.startswith(OURS) or any(p in n.op for p in _OF_TENSORFLOW) for n in nodes)
 
 
 def prepare(graph_def, inputs, outputs):

@@ -16,8 +16,6 @@ OP_TYPES = {
 # For each gate of ONNX its number in Keras. ONNX has i, o, f, c and z, r, h. BlockLSTMV2 has Keras's
 # order.
 _FROM_KERAS = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "RNN": (0,)}
-# For each gate of BlockLSTMV2 its number in BlockLSTM, which has i, c, f, o.
-_FROM_FIRST_VERSION = (0, 2, 1, 3)
 # {name of an activation: its name in ONNX, and its alpha and beta if it has them}.
 _FUNCTIONS = {
     "tanh": ("Tanh",),
@@ -77,17 +75,6 @@ def of_block(w, b, peepholes=None):
     """
     inputs = w.shape[0] - b.shape[0] // 4
     return _node("LSTM", w[:inputs], w[inputs:], b, peepholes)
-
-
-def of_second_version(w, b, forget_bias):
-    """Converts w and b of BlockLSTM to BlockLSTMV2. BlockLSTM adds forget_bias to the forget gate."""
-    w, b = (
-        np.concatenate(reorder(np.stack(np.split(t, 4, axis=-1)), _FROM_FIRST_VERSION), -1)
-        for t in (w, b)
-    )
-    units = len(b) // 4
-    b[units : 2 * units] += np.asarray(forget_bias, b.dtype)
-    return w, b
 
 
 def _node(op_type, kernel, recurrent_kernel, bias, peepholes):

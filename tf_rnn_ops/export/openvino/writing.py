@@ -1,12 +1,12 @@
 """Writes a SavedModel as OpenVINO's two files."""
 
-import pathlib
 import re
 
 import openvino
+import tensorflow as tf
 from openvino import opset14 as ops
 
-from tf_rnn_ops.export import rewriting
+from tf_rnn_ops.export import formats, rewriting
 from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.export.openvino import counterparts
 from tf_rnn_ops.export.openvino.converting import extensions
@@ -23,16 +23,11 @@ def write(
     quantize: str | None = None,
 ) -> list[ExportedLayer]:
     """Writes the file `filepath`, whose name must end in .xml, and the weights in a file next to it."""
-    if quantize is not None:
-        raise ValueError(
-            f"quantize must be None for the format 'openvino', but it is {quantize!r}."
-        )
-    name = pathlib.Path(filepath).name
-    if not name.endswith(".xml"):
-        raise ValueError(f"The name of an OpenVINO model must end in .xml, but it is {name!r}.")
+    del quantize  # None
     with rewriting.rewritten(saved_model, signature, loops, _decide) as (folder, nodes):
         # WHY not the loaded model: it has all signatures, of which OpenVINO would choose one.
         _loaded, function = rewriting.load(folder, signature)
+        function = _with_names_apart(function)
         try:
             model = openvino.convert_model(function, extension=extensions())
             model = _with_named_results(model, function)
@@ -44,6 +39,20 @@ def write(
             raise ValueError(f"OpenVINO cannot convert the model: {reason}") from error
     openvino.save_model(model, str(filepath), compress_to_fp16=False)
     return nodes
+
+
+def _with_names_apart(function):
+    """The function with other names for outputs that have the name of an input."""
+    specs = function.structured_input_signature[1]
+    renamed = formats.names_apart(specs, function.structured_outputs)
+    if not renamed:
+        return function
+
+    def call(**inputs):
+        results = function(**inputs).items()
+        return {renamed.get(name, name): tf.identity(result) for name, result in results}
+
+    return tf.function(call, autograph=False).get_concrete_function(**specs)
 
 
 def _with_named_results(model, function):

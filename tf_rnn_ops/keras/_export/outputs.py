@@ -6,16 +6,9 @@ import tensorflow as tf
 
 from tf_rnn_ops.export import formats
 
-# The formats in which an input and an output cannot have one name.
-_ONE_NAMESPACE = ("onnx", "openvino")
-
 
 class Outputs:
-    """The outputs of a model in a file of a format.
-
-    Attributes:
-        notes: Sentences on outputs that have another name in the file.
-    """
+    """The outputs of a model in a file of a format."""
 
     def __init__(self, model, format):
         """Stores what the names depend on.
@@ -24,12 +17,15 @@ class Outputs:
             model: The model.
             format: The format of the file.
         """
-        self._apart = format in _ONE_NAMESPACE
+        self._apart = format in formats.ONE_NAMESPACE
         # WHY not always: the endpoint of a SavedModel returns the structure of the model.
         self._flat = format != formats.SAVED_MODEL
         self._known = getattr(model, "output", None)
         self._renamed = {}
-        self.notes = []
+
+    def notes(self):
+        """Sentences on outputs that have another name in the file."""
+        return formats.notes_on(self._renamed)
 
     def of(self, function, signature):
         """The function to export for a function of the arguments of a signature."""
@@ -42,23 +38,12 @@ class Outputs:
             if not self._flat and not _is_nested(results):
                 return results
             results = named(results)
-            for name in sorted(inputs & results.keys()) if self._apart else ():
-                self._rename(name, inputs | results.keys())
+            if self._apart:
+                self._renamed = formats.names_apart(inputs, results)
             # An output that is an input would be one tensor with two names.
             return {self._renamed.get(n, n): tf.identity(one) for n, one in results.items()}
 
         return flat
-
-    def _rename(self, name, taken):
-        if name in self._renamed:
-            return
-        new, taken = f"{name}_out", {*taken, *self._renamed.values()}
-        while new in taken:
-            new = f"{new}_out"
-        self._renamed[name] = new
-        self.notes.append(
-            f"The output {name!r} is named {new!r} in the file, because an input has its name."
-        )
 
     def results(self, outputs):
         """{name in the file: output of the model, as an array}."""
