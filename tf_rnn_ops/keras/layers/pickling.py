@@ -6,6 +6,7 @@ file names this package begins with a function of this module, and pickle import
 """
 
 import io
+import re
 
 import keras
 
@@ -30,9 +31,14 @@ def _importing(original):
     def reduce(self):
         function, arguments, *more = original(self)
         files = [one for one in arguments if isinstance(one, io.BytesIO)]
-        # A search in the bytes is enough, since configs in the file are not compressed.
-        if any(_PACKAGE in one.getvalue() for one in files):
+        if any(map(_names_the_package, files)):
             return load, (function, arguments), *more
         return function, arguments, *more
 
     return reduce
+
+
+def _names_the_package(file):
+    # A search in the bytes is enough, since configs in the file are not compressed. WHY re: it needs no copy of them.
+    with file.getbuffer() as content:
+        return re.search(_PACKAGE, content) is not None
