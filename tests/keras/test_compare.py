@@ -13,7 +13,7 @@ from tf_rnn_ops._commands import compare as command
 from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.keras import compare
 from tf_rnn_ops.keras._report import compare as tool
-from tf_rnn_ops.keras._report import one_batch, timing
+from tf_rnn_ops.keras._report import one_batch, progress, timing
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_times_outputs_and_paths(model, x, capsys):
     assert 0 <= found.difference < 1e-6 < found.largest <= 1
     assert [row.path for row in found.layers] == ["fused"] * 3
     out = capsys.readouterr().out
-    assert out == str(found) + "\n"  # no bar where there is no terminal
+    assert out == found.table() + "\n"  # no progress where there is no terminal
     assert "training step" in out and "forward_lstm" in out
     assert "usable cores, threads: " in out and "batch: 2 x 5 x 3" in out
     # The given model has not been trained.
@@ -81,23 +81,30 @@ def test_calls_take_turns(monkeypatch):
     assert found.what == "step"
 
 
-def test_the_bar_is_for_a_terminal(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
-    for print_fn, shown in (
-        (print, "\rstep: 1 of 2\rstep: 2 of 2\r"),
-        (print_later, ""),
-        (None, ""),
-    ):
+
+def test_progress_is_for_a_terminal(monkeypatch):
+    for print_fn, shown in ((print, True), (print_later, False), (None, False)):
         monkeypatch.setattr(sys, "stdout", Terminal())
-        show = timing.progress(print_fn, 2)
-        show("step", 1)
-        show("step", 2)
+        with progress.Progress(print_fn) as line:
+            line.show("a long text")
+            line.show("text")
         out = sys.stdout.getvalue()
-        assert out.startswith(shown) and out.split("\r")[-1] == ""
-        assert bool(out) == bool(shown)
+        assert bool(out) == shown
+        if shown:  # each text covers the one before, and nothing stays
+            _, first, second, blank, rest = out.split("\r")
+            assert first == "a long text" and second == "text       " and rest == ""
+            assert not blank.strip() and len(blank) >= len("text")
+
+
+def test_compare_tells_its_progress(model, x, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    found = compare(model, x, repeats=2)
+    *lines, table = sys.stdout.getvalue().split("\r")
+    assert len(lines) > 4 and table == found.table() + "\n"
 
 
 def print_later(text):
@@ -107,15 +114,15 @@ def print_later(text):
 def test_print_fn(model, x, capsys):
     texts = []
     found = compare(model, x, repeats=1, print_fn=texts.append)
-    assert texts == [str(found)] and capsys.readouterr().out == ""
+    assert texts == [found.table()] and capsys.readouterr().out == ""
 
 
 def test_it_shows_itself_once(model, x):
     printed = compare(model, x, repeats=1, print_fn=print_later)
-    assert repr(printed) == f"<inference {printed.timings[0].ratio:.2f} x>"
+    assert repr(printed) == str(printed) == f"<inference {printed.timings[0].ratio:.2f} x>"
     assert printed._repr_html_() is None
     silent = compare(model, x, repeats=1, print_fn=None)
-    assert repr(silent) == str(silent)
+    assert repr(silent) == str(silent) == silent.table()
     html = silent._repr_html_()
     assert html.count("<table>") == 2 and "<td>inference</td>" in html and "forward_lstm" in html
 

@@ -80,11 +80,11 @@ def test_print_fn():
 def test_it_shows_itself_once(capsys):
     layer = tf_rnn_ops.keras.LSTM(2, name="a<b")
     printed = explain(layer)
-    assert capsys.readouterr().out == str(printed) + "\n"
-    assert repr(printed) == "<recurrent layers: 1, fused: 1>"
+    assert capsys.readouterr().out == printed.table() + "\n"
+    assert repr(printed) == str(printed) == "<recurrent layers: 1, fused: 1>"
     assert printed._repr_html_() is None
     silent = explain(layer, print_fn=None)
-    assert repr(silent) == str(silent) == str(printed)
+    assert repr(silent) == str(silent) == printed.table()
     assert "<td>a&lt;b</td><td>LSTM</td><td>fused</td>" in silent._repr_html_()
     assert silent == printed == list(silent) and silent[0].layer == "a<b"
 

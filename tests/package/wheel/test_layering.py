@@ -199,8 +199,7 @@ PY_RULES = {
     ),
     "keras/_export": (
         {
-            "_difference",
-            "_whole",
+            *("_difference", "_made_up", "_whole"),
             "export",
             "keras/_convert",
             "keras/_internals",
@@ -227,7 +226,7 @@ PY_RULES = {
         {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "tensorflow", "tf2onnx"},
     ),
     "_commands": (
-        {"_made_up", "_whole", "export", "info", "keras", "portable"},
+        {"_whole", "export", "info", "keras", "keras/_export", "portable"},
         {"google", "keras", "numpy", "tensorflow"},
     ),
     "info": ({"__init__", "native"}, {"keras", "numpy", "tensorflow"}),

@@ -1,7 +1,6 @@
 """compare: the speed of a model on the layers of this package and on Keras's layers."""
 
 import dataclasses
-import functools
 from typing import Any, Callable
 
 import keras
@@ -19,8 +18,9 @@ from tf_rnn_ops.keras._convert.convert import (
 from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS
 from tf_rnn_ops.keras._report import one_batch
 from tf_rnn_ops.keras._report.explain import Explanations, explain
+from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
-from tf_rnn_ops.keras._report.timing import Timing, progress, take_turns
+from tf_rnn_ops.keras._report.timing import Timing, take_turns
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.native import machine
@@ -34,7 +34,7 @@ _OF_INT8 = (
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class ModelComparison(Shown):
-    """The result of compare(). str() returns a table.
+    """The result of compare(). table() returns the table as text.
 
     Attributes:
         timings: A list of Timing.
@@ -111,8 +111,8 @@ def compare(
         y: The batch of its targets, to time also a training step. The model must be compiled. The targets
             of a dataset are used if the model is compiled.
         repeats: Number of calls of each model, at least 1.
-        print_fn: A function that is called with the table; None prints nothing. A counter of the calls is
-            only shown with `print` on a terminal.
+        print_fn: A function that is called with the table; None prints nothing. A line that tells
+            what runs is only shown with `print` on a terminal.
         quantize: 'int8' quantizes the weights of the copy on the layers of this package, as in convert().
 
     Returns:
@@ -140,29 +140,37 @@ def compare(
     if y is not None and not model.compiled:
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")
     x, y, weights = one_batch.first_batch(x, y)
+    with Progress(print_fn) as progress:
+        found = _compared(model, x, y, weights, repeats, quantize, progress, print_fn is not None)
+    if print_fn is not None:
+        print_fn(found.table())
+    return found
+
+
+def _compared(model, x, y, weights, repeats, quantize, progress, printed):
+    progress.show("copying the model")
     models = _copies(model, x, quantize)
+    progress.show("comparing the outputs")
     outputs = [keras.tree.flatten(one.predict_on_batch(x)) for one in models]
     both = [[np.asarray(a, np.float64) for a in pair] for pair in zip(*outputs, strict=True)]
 
     steps = {"inference": lambda one: one.predict_on_batch(x)}
     if y is not None and model.compiled:
         steps["training step"] = lambda one: one.train_on_batch(x, y, weights)
-    show = progress(print_fn, repeats)
-    found = ModelComparison(
-        timings=[
-            take_turns(what, models, step, repeats, functools.partial(show, what))
-            for what, step in steps.items()
-        ],
+    timings = []
+    for what, step in steps.items():
+        progress.show(f"{what}: the first calls")
+        turns = lambda turn, what=what: progress.show(f"{what}: {turn} of {repeats}")  # noqa: E731
+        timings.append(take_turns(what, models, step, repeats, turns))
+    return ModelComparison(
+        timings=timings,
         difference=float(np.max([0.0, *(largest_difference(a, b) for a, b in both)])),
         largest=float(np.max([0.0, *(np.max(np.abs(a), initial=0) for a, _ in both)])),
         layers=explain(models[1], print_fn=None),
         where=f"{machine.processor()}, threads: {machine.threads(tf)}; batch: {one_batch.sizes(x)}",
         quantized=any(map(eligibility.is_quantized, recurrent_layers(models[1]))),
-        printed=print_fn is not None,
+        printed=printed,
     )
-    if print_fn is not None:
-        print_fn(str(found))
-    return found
 
 
 def _copies(model, x, quantize):

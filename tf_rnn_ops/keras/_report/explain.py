@@ -33,7 +33,7 @@ class Explanation(NamedTuple):
 
 
 class Explanations(Shown, list):
-    """A list of Explanation. str() returns the table.
+    """A list of Explanation. table() returns the table as text.
 
     Attributes:
         notes: Sentences in addition to the table: on layers whose weights are packed again at each call,
@@ -105,7 +105,7 @@ def explain(
     ]
     found = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
     if print_fn is not None:
-        print_fn(str(found))
+        print_fn(found.table())
     return found
 
 

@@ -6,8 +6,8 @@ import html
 class Shown:
     """The base of the results of explain(), compare() and export().
 
-    str() returns the table. A shell or a notebook that evaluates the result also shows the table. If the
-    function has already printed the table, they show one line.
+    table() returns the table as text. So does str(), and a shell or a notebook that evaluates the result also shows
+    it. If the function has already printed the table, they show one line.
 
     Attributes:
         printed: Whether the function that made the result has passed the table to print_fn.
@@ -23,13 +23,17 @@ class Shown:
         """The parts to show, in order: strings, and tables, which are lists of lines with the head first."""
         raise NotImplementedError
 
-    def __repr__(self):
-        return f"<{self.summary()}>" if self.printed else str(self)
-
-    def __str__(self):
+    def table(self) -> str:
+        """The parts as text."""
         return "\n".join(
             part if isinstance(part, str) else _as_text(part) for part in self.tables()
         )
+
+    def __repr__(self):
+        return f"<{self.summary()}>" if self.printed else self.table()
+
+    def __str__(self):
+        return repr(self)
 
     def _repr_html_(self):
         if self.printed:

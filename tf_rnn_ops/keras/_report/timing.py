@@ -1,9 +1,8 @@
 """Times two models with alternating calls."""
 
 import statistics
-import sys
 import time
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class Timing(NamedTuple):
         return self.keras_ms / self.ours_ms
 
 
-def take_turns(what, models, step, repeats, done):
+def take_turns(what, models, step, repeats, done, warm_up=_WARM_UP):
     """Times two models with alternating calls.
 
     Args:
@@ -49,12 +48,13 @@ def take_turns(what, models, step, repeats, done):
         step: A function of a model, whose calls are timed.
         repeats: The number of timed calls of each model.
         done: A function that is called after each turn with the number of turns so far.
+        warm_up: The number of calls of each model before the timed ones.
 
     Returns:
         A Timing.
     """
     for one in models:
-        for _ in range(_WARM_UP):
+        for _ in range(warm_up):
             step(one)
     times = [[] for _ in models]
     for turn in range(repeats):
@@ -67,24 +67,3 @@ def take_turns(what, models, step, repeats, done):
     ratios = [keras_ms / ours_ms for keras_ms, ours_ms in zip(*times)]
     low, high = np.percentile(ratios, [25, 75])
     return Timing(what, *map(statistics.median, times), float(low), float(high))
-
-
-def progress(print_fn, repeats) -> Callable[[str, int], None]:
-    """A line that counts turns. It is only shown if the table is printed to a terminal.
-
-    Args:
-        print_fn: The argument of compare().
-        repeats: The number of turns.
-
-    Returns:
-        A function of the name of the timing and the number of turns so far. The last turn clears the line.
-    """
-    if print_fn is not print or not sys.stdout.isatty():
-        return lambda what, turn: None
-
-    def show(what, turn):
-        text = f"{what}: {turn} of {repeats}"
-        end = "\r" + " " * len(text) + "\r" if turn == repeats else ""
-        print(f"\r{text}{end}", end="", flush=True)
-
-    return show
