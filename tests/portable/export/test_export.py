@@ -16,7 +16,7 @@ import tf_rnn_ops.keras as rnn
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import ExportedLayer, formats, saved_model
 from tf_rnn_ops.keras._export import export as tool
-from tf_rnn_ops.keras._export import made_up, signatures
+from tf_rnn_ops.keras._export import made_up, signatures, verification
 
 
 @pytest.fixture(scope="module")
@@ -35,20 +35,22 @@ def _quiet(model, path, *arguments, **options):
 def test_report(model, tmp_path):
     printed = []
     report = rnn.export(model, tmp_path / "new" / "model", print_fn=printed.append)
-    assert printed == [str(report)] and report.printed
-    assert repr(report) == f"<{tmp_path}/new/model: recurrent layers: 3, loops: 1>"
+    assert printed == [report.table()] and report.printed
+    assert repr(report) == str(report) == f"<{tmp_path}/new/model: recurrent layers: 3, loops: 1>"
     assert [node.target_op for node in report.layers] == [
         "LayerRNNPacked",
         "LayerRNNPacked",
         "loop",
     ]
-    assert [node.name.split("/")[-2] for node in report.layers[:2]] == ["both_1", "both_1"]
-    assert report.layers[2].name == "loop" and "activation=elu" in report.layers[2].reason
+    assert [node.name for node in report.layers] == [
+        row.layer for row in rnn.explain(model, print_fn=None)
+    ]
+    assert "activation=elu" in report.layers[2].reason and "[3, 7]" in report.inputs
     assert report.difference <= report.tolerance < 1e-3 and report.largest > 0.1
     assert report.file_ms > 0 and report.model_ms > 0
     files = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
     assert report.size == sum(path.stat().st_size for path in files)
-    for part in ("activation=elu", "Largest difference", "Median time", f"{report.size:,} bytes"):
+    for part in ("activation=elu", "Largest difference", "[3, 7]", f"{report.size:,} bytes"):
         assert part in printed[0]
     assert "<table>" in tool.Exported("f", "onnx", list(report.layers), 1)._repr_html_()
 
@@ -119,6 +121,50 @@ def test_states_of_the_model_stay(tmp_path):
         np.testing.assert_array_equal(state, value)
 
 
+class Nested(keras.Model):
+    """A model of a class of its own, whose layers TensorFlow gives other scopes."""
+
+    def __init__(self):
+        super().__init__(name="nested")
+        self.first = keras.layers.GRU(3, return_sequences=True, name="gru_1")
+        self.both = keras.layers.Bidirectional(
+            keras.layers.LSTM(3, return_sequences=True, name="lstm_1_1", dropout=0.5), name="both_2"
+        )
+        self.inner = keras.Sequential([keras.layers.LSTM(3, name="lstm_1")], name="inner_1")
+
+    def call(self, x):
+        return self.inner(self.both(self.first(x)))
+
+
+@pytest.mark.parametrize("name", ["m", "m.onnx"])
+def test_layers_have_the_names_of_explain(name, tmp_path):
+    own = Nested()
+    own(np.ones((1, 5, 3), "float32"))
+    x = keras.Input((5, 3))
+    lstm = keras.layers.LSTM(3, return_sequences=True, name="lstm_1_1")
+    y = Nested().both(keras.layers.Masking()(lstm(x)))
+    functional = keras.Model(x, rnn.CudnnLSTM(2, num_layers=2, name="stack_1")(y))
+    for k, model in enumerate((own, functional)):
+        report = _quiet(model, tmp_path / str(k) / name, verify=False)
+        want = [row.layer for row in rnn.explain(model, print_fn=None)]
+        assert [layer.name for layer in report.layers] == want
+
+
+def test_slow_models_are_timed_in_few_calls(model, tmp_path, monkeypatch):
+    turns = []
+    original = verification.take_turns
+
+    def take_turns(what, models, step, repeats, done, warm_up):
+        turns.append(repeats)
+        return original(what, models, step, 1, done, 0)
+
+    monkeypatch.setattr(verification, "take_turns", take_turns)
+    _quiet(model, tmp_path / "a")
+    monkeypatch.setattr(verification, "_SECONDS", 1e-6)
+    _quiet(model, tmp_path / "b")
+    assert turns[0] > turns[1] == 1
+
+
 # ---- batches that are made up ----
 
 
@@ -155,6 +201,64 @@ def test_made_up_sizes_and_types():
         assert spec.shape.is_compatible_with(array.shape)
         assert tf.as_dtype(array.dtype) == spec.dtype or spec.dtype == tf.string
     assert np.all(arrays[3] == np.floor(arrays[3])) and arrays[3].min() == 1  # may be lengths
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64", "bool", "complex64"])
+@pytest.mark.parametrize("shape", [(None, None), (None, 3, 4)])
+def test_made_up_values_differ(dtype, shape):
+    """A file that reverses or permutes an input has another result."""
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    spec = tf.TensorSpec(shape, dtype)
+    (array,) = made_up.batch_for(model, [spec])
+    assert not np.array_equal(array[0], array[0, ::-1]) or (dtype, len(shape)) == ("bool", 2)
+    if shape == (None, None) and dtype != "complex64":  # so that it may be a mask
+        np.testing.assert_array_equal(array != 0, np.sort(array != 0, 1)[:, ::-1])
+    if (dtype, len(shape)) == ("uint8", 3):
+        (array,) = made_up.batch_for(model, [spec], batch_size=30)
+        assert array.max() > 200  # also what a file with int8 for uint8 would change
+
+
+def _of_words(layer, dtype, *more):
+    model = keras.Sequential([keras.Input((None,), dtype=dtype), layer, *more])
+    (words,) = made_up.batch_for(model, signatures.of(model, None))
+    return np.unique(words[0])
+
+
+def test_made_up_words_are_known():
+    layers = keras.layers
+    lookup = layers.IntegerLookup(vocabulary=[10, 20, 30])
+    assert set(_of_words(lookup, "int64", layers.Embedding(4, 2))) == {10, 20, 30}
+    assert set(_of_words(layers.StringLookup(vocabulary=["x", "y"]), "string")) == {"x", "y"}
+    for zero in (True, False):
+        found = _of_words(layers.Embedding(5, 2, mask_zero=zero), "int32")
+        assert found.max() < 5 and found.size > 3 and (found.min() > 0 or not zero)
+    assert set(_of_words(layers.Embedding(1, 2), "int32")) == {0}
+    assert _of_words(layers.CategoryEncoding(2, output_mode="multi_hot"), "int32").max() < 2
+
+
+def test_a_model_of_strings(tmp_path):
+    """Strings without words would be a batch without time steps."""
+    layers = keras.layers
+    words = layers.TextVectorization(vocabulary=["a", "b"])
+    model = keras.Sequential(
+        [keras.Input((1,), dtype="string"), words, layers.Embedding(4, 2, mask_zero=True)]
+    )
+    model.add(layers.LSTM(2))
+    assert _quiet(model, tmp_path / "m").difference < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32"])
+def test_an_input_in_the_wrong_order_is_found_out(dtype, tmp_path, broken):
+    x = keras.Input((None, 3), dtype=dtype)
+    scaled = keras.layers.Rescaling(1 / 255)(x)
+    model = export_cases.drawn(keras.Model(x, keras.layers.GRU(4)(scaled)))
+
+    def load(path):
+        call = saved_model.load(path)
+        return lambda feed: call({name: array[..., ::-1] for name, array in feed.items()})
+
+    broken(load=load)
+    _refused(model, tmp_path / "m", "have different results")
 
 
 # ---- bad input ----
@@ -224,9 +328,27 @@ def test_a_batch_that_the_model_cannot_run(tmp_path):
     _refused(
         model,
         tmp_path / "m",
-        r"does not run on inputs of the shapes \[2, 3, 2\], \[2\].*Give a suitable batch",
+        r"does not run on inputs of the shapes \[2, 3, 2\], \[2\].*batch as verify_inputs",
         verify_inputs=batch,
     )
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_saved_is_not_a_wrong_signature(tmp_path, monkeypatch):
+    values = tf.lookup.KeyValueTensorInitializer(tf.constant([1], tf.int64), [2.0])
+    table = tf.lookup.StaticHashTable(values, 0.0)
+    layer = keras.layers.Lambda(lambda x: table.lookup(x), output_shape=(3,))
+    untracked = keras.Sequential([keras.Input((3,), dtype="int64"), layer])
+    found = _refused(untracked, tmp_path / "m", "cannot be saved: .*untracked", batch_size=1)
+    assert "input_signature" not in str(found.value)
+    for error in (OSError("No space left"), tf.errors.ResourceExhaustedError(None, None, "full")):
+
+        def fails(*args, error=error, **options):
+            raise error
+
+        monkeypatch.setattr(keras.export.ExportArchive, "write_out", fails)
+        model = keras.Sequential([keras.Input((3, 2)), keras.layers.LSTM(2)])
+        _refused(model, tmp_path / "m", "cannot be written: (No space left|full)", error=OSError)
     assert not list(tmp_path.iterdir())
 
 
@@ -247,13 +369,41 @@ def test_paths(model, tmp_path):
 def test_the_format_follows_from_the_end_of_the_path():
     for name, want in (
         ("m", "tf_saved_model"),
-        ("m.keras", "tf_saved_model"),
+        ("m.1", "tf_saved_model"),
+        ("m.v2", "tf_saved_model"),
+        ("a.keras/m-1.0rc1", "tf_saved_model"),
         ("m.onnx", "onnx"),
+        ("m.ONNX", "onnx"),
         ("m.tflite", "litert"),
+        ("m.TFLite", "litert"),
         ("a.onnx/m.xml", "openvino"),
     ):
         assert formats.of(pathlib.Path(name), None) == want
         assert formats.of(pathlib.Path(name), want) == want
+    for end in (".keras", ".h5", ".hdf5", ".pb", ".tflit", ".pt", ".SavedModel"):
+        with pytest.raises(ValueError, match=f"path must end in .onnx.*ends in '{end}'"):
+            formats.of(pathlib.Path(f"m{end}"), None)
+        assert formats.of(pathlib.Path(f"m{end}"), "tf_saved_model") == "tf_saved_model"
+    for name, format in (("m.XML", None), ("m", "openvino"), ("m.bin", "openvino")):
+        with pytest.raises(ValueError, match=f"path must end in .xml .* '{name}'"):
+            formats.of(pathlib.Path(name), format)
+
+
+@pytest.mark.parametrize("name", ["m.ONNX", "m.TFLITE"])
+def test_capitals_in_the_end_of_the_path(name, tmp_path):
+    model = keras.Sequential([keras.Input((3, 2), batch_size=1), keras.layers.LSTM(2)])
+    report = _quiet(model, tmp_path / name)
+    assert (tmp_path / name).is_file() and report.difference < 1e-6
+
+
+def test_what_a_format_lacks_is_found_before_the_work(model, tmp_path, monkeypatch):
+    def fails(*args, **options):
+        raise AssertionError
+
+    monkeypatch.setattr(formats, "writer", fails)
+    for name in ("m", "m.xml"):
+        _refused(model, tmp_path / name, "quantize must be None .*'int8'", quantize="int8")
+    _refused(model, tmp_path / "m.onnx", "quantize must be None or 'int8'.*'int4'", quantize="int4")
 
 
 def test_the_home_folder(model, tmp_path, monkeypatch):
@@ -384,11 +534,12 @@ def test_other_results_are_refused(model, tmp_path, broken):
     broken(load=lambda path: lambda inputs: {})
     _refused(model, tmp_path / "m", "the file has no output 'y', but none")
     broken(load=lambda path: lambda inputs: {"y": np.zeros((2, 3))})
-    _refused(
+    found = _refused(
         model,
         tmp_path / "m",
         r"'y' has the shape \(2, 3\) in the file and \(3, 2\) in the model",
     )
+    assert "tolerance" not in str(found.value)  # no tolerance mends a shape
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 2])

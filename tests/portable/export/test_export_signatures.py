@@ -184,6 +184,31 @@ def test_a_batch_in_the_structures_of_predict_on_batch(tmp_path):
             assert report.difference <= report.tolerance
 
 
+def test_every_batch_of_predict_on_batch(tmp_path):
+    """Keras takes dicts by the names of the inputs, and a list with a single input."""
+    a, b = keras.Input((None, 3), name="a.1"), keras.Input((4,), name="b")
+    two = {"a.1": np.ones((2, 5, 3), "float32"), "b": np.ones((2, 4), "float32")}
+    gru = keras.layers.GRU(4)(a, initial_state=b)
+    one = keras.Input((None, 3), name="x")
+    row = np.ones((2, 5, 3), "float32")
+    for k, (inputs, output, batches) in enumerate(
+        (
+            ([a, b], gru, (two, list(two.values()), tuple(two.values()))),
+            ({"p": a, "q": b}, gru, (dict(zip("pq", two.values())),)),
+            (one, keras.layers.GRU(2)(one), (row, [row], (row,), {"x": row})),
+            ([one], keras.layers.GRU(2)(one), (row, [row], {"x": row})),
+        )
+    ):
+        model = keras.Model(inputs, output)
+        for n, batch in enumerate(batches):
+            model.predict_on_batch(batch)
+            path = tmp_path / f"{k}.{n}"
+            assert rnn.export(model, path, verify_inputs=batch, print_fn=None).difference < 1e-6
+    wrong = {"a.1": two["a.1"], "c": two["b"]}
+    with pytest.raises(ValueError, match=r"verify_inputs .*'b'.*'c': 'array of shape \(2, 4\)'"):
+        rnn.export(keras.Model([a, b], gru), tmp_path / "m", verify_inputs=wrong, print_fn=None)
+
+
 def test_a_batch_of_several_calls(tmp_path):
     """A file of a known batch size is called with every row of the batch."""
     model = _functional(_input("x", batch_size=2))
@@ -315,8 +340,8 @@ def test_batches_of_a_wrong_kind(tmp_path):
     words = keras.Input((TIME,), dtype="int32", name="words")
     ids = keras.Model(words, keras.layers.LSTM(2)(keras.layers.Embedding(5, 3)(words)))
     for model, batch, text in (
-        (two, 5, "another structure"),
-        (two, {"a": 5}, "another structure"),
+        (two, 5, "array of shape"),
+        (two, {"a": 5}, "'a': 'array of shape"),
         (ids, np.full((1, TIME), 1.5), "'words' has the type int32: it has other values as int32"),
     ):
         with pytest.raises(ValueError, match=text):

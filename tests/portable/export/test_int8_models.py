@@ -200,3 +200,33 @@ def test_bfloat16(tmp_path):
     report = rnn.export(model, tmp_path / "m.onnx", "onnx", print_fn=None)
     assert [node.target_op for node in report.layers] == ["LSTM"]
     assert report.difference < 0.02
+
+
+class NoCopy(keras.optimizers.SGD):
+    """An optimizer that from_config cannot create."""
+
+    def __init__(self, rate):
+        super().__init__(rate)
+
+
+def test_a_trained_model_has_the_file_of_the_model(tmp_path):
+    """What compile() and fit() leave in a model must not change the file."""
+
+    def sizes(name, train):
+        keras.utils.set_random_seed(3)
+        model = keras.Sequential([keras.Input((TIME, SIZE)), rnn.LSTM(UNITS)])
+        train(model)
+        model.quantize("int8")
+        report = rnn.export(model, tmp_path / name, batch_size=1, print_fn=None)
+        (layer,) = report.layers
+        assert not layer.note and "stored as floats" in report.note
+        return report.size, report.tolerance / report.largest
+
+    def train(model, optimizer):
+        model.compile(optimizer, "mse")
+        model.fit(np.ones((2, TIME, SIZE)), np.ones((2, UNITS)), verbose=0)
+
+    size, tolerance = sizes("a.tflite", lambda model: None)
+    for name, optimizer in (("b.tflite", "adam"), ("c.tflite", NoCopy(0.1))):
+        found = sizes(name, lambda model, optimizer=optimizer: train(model, optimizer))
+        assert abs(found[0] - size) < 1000 and found[1] < 2 * tolerance

@@ -11,17 +11,21 @@ import tempfile
 from typing import Any, Callable
 
 import keras
+import tensorflow as tf
 
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._convert.accelerate import Acceleration
 from tf_rnn_ops.keras._convert.convert import convert_silently
 from tf_rnn_ops.keras._export import int8_error, known_faults, signatures, verification
 from tf_rnn_ops.keras._export.errors import one_line
+from tf_rnn_ops.keras._export.layer_names import LayerNames
 from tf_rnn_ops.keras._export.outputs import Outputs
 from tf_rnn_ops.keras._export.streaming import Stream
 from tf_rnn_ops.keras._report.explain import explain
+from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras.layers import paths
 from tf_rnn_ops.keras.path import environment
@@ -32,20 +36,21 @@ _FORMATS_OF_FLOATS = ("litert",)
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Exported(Shown):
-    """The report of export(). str() returns a table.
+    """The report of export(). table() returns it as text.
 
     Attributes:
         path: The file or folder.
         format: Its format.
         layers: A list of ExportedLayer, one for each recurrent layer.
         size: Bytes of the file, or of all files in the folder.
-        output: The output that agrees least with the model. It is empty, and the next five attributes are
-            None, if the file was not run.
+        output: The output that agrees least with the model. It and `inputs` are empty, and the next five
+            attributes are None, if the file was not run.
         difference: The absolute difference of this output, at the element that agrees least.
         tolerance: The difference that is allowed there.
         largest: The largest number of this output.
         file_ms: Median time of a call of the file.
         model_ms: Median time of a call of the model in a tf.function.
+        inputs: The shapes of the inputs of these calls.
         note: Sentences on a step that was skipped, on names and sizes that export() chose, and on layers
             whose int8 weights became floats; empty if there are none.
         printed: Whether export() has printed the table.
@@ -72,6 +77,7 @@ class Exported(Shown):
     largest: float | None = None
     file_ms: float | None = None
     model_ms: float | None = None
+    inputs: str = ""
     note: str = ""
     printed: bool = False
 
@@ -92,8 +98,8 @@ class Exported(Shown):
             parts += [
                 f"Largest difference: {self.difference:.1e}, allowed: {self.tolerance:.1e}, in the output "
                 f"{self.output!r}, whose largest number is {self.largest:.1e}.",
-                f"Median time of a call: the file {self.file_ms:.3f} ms, the given model {self.model_ms:.3f} ms "
-                "(its own layers in a tf.function).",
+                f"Median time of a call with {self.inputs}: the file {self.file_ms:.3f} ms, the given model "
+                f"{self.model_ms:.3f} ms (its own layers in a tf.function).",
             ]
         return parts + ([self.note] if self.note else [])
 
@@ -126,8 +132,8 @@ def export(
         path: The file, or for 'tf_saved_model' the folder. It must not exist. '~' is the home folder.
             Its parent folders are created. After an error, Ctrl-C or SIGTERM there is no file.
         format: 'tf_saved_model', 'onnx', 'litert' or 'openvino'. None takes the one of the end of
-            `path`: .onnx, .tflite or .xml, otherwise 'tf_saved_model'. The last three need the extra of
-            that name: pip install 'tf_rnn_ops[onnx]'.
+            `path`: .onnx, .tflite or .xml, and 'tf_saved_model' if it has none or a version such as .1. The
+            last three need the extra of that name: pip install 'tf_rnn_ops[onnx]'.
         batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
             except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
             stateful model has one B.
@@ -150,10 +156,12 @@ def export(
             that the model computes in and on the numbers of the output.
         verify: Whether to run the file and the model, in several calls.
         verify_inputs: The batch of these calls, in the form for model.predict_on_batch, or the path of a file
-            of np.savez with an array for each input. None makes up batches, of two sizes and numbers of
+            of np.savez with an array for each input. With streaming, the steps of one call are repeated in
+            several calls. None makes up batches, of two sizes and numbers of
             steps where these are open, with sequences of different lengths if the model makes masks.
         loops: Whether a layer may become a loop.
-        print_fn: A function that is called with the report; None prints nothing.
+        print_fn: A function that is called with the report; None prints nothing. A line that tells what runs is
+            only shown with `print` on a terminal.
 
     Returns:
         An Exported. A shell or a notebook shows its table if it has not been printed.
@@ -162,7 +170,7 @@ def export(
         TypeError: model is not a Keras 3 model, path is not a path, verify is not a bool, or print_fn is not a
             function.
         ValueError: model is not built, or cannot be written in this format; format or quantize is unknown,
-            or the end of path is that of another format; input_signature, batch_size, time or the batch
+            or the end of path is that of another format or of none; input_signature, batch_size, time or the batch
             does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
             Keras computes wrongly; or the outputs differ by more than the tolerance.
         FileExistsError: path exists.
@@ -191,7 +199,7 @@ def export(
     _check_verify(verify, verify_inputs)
     target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
-    how = formats.options(format, opset)
+    how = formats.options(format, quantize, opset)
     module = formats.writer(format)
     # The number of steps of a stream is not that of its other inputs.
     fixed = None if streaming else time
@@ -204,17 +212,26 @@ def export(
     if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
         signature = signatures.of(model, None, 1, fixed)
         notes.append("The batch size of the file is 1; batch_size gives another.")
-    with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
+    with (
+        _whole.whole(target) as unfinished,
+        tempfile.TemporaryDirectory() as folder,
+        Progress(print_fn) as progress,
+    ):
+        progress.show("tracing the model")
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
         outputs = Outputs(model, format)
         make_stream = functools.partial(_stream, time=time) if streaming else None
-        looping, stream, became_float = _save(
+        looping, stream, became_float, layer_names = _save(
             model, saved, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs
         )
         if looping and not loops:
             first = looping[0]
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
-        layers = module.write(saved, str(unfinished), loops=loops, quantize=quantize, **how)
+        progress.show(f"writing {target.name}")
+        layers = [
+            dataclasses.replace(layer, name=layer_names.of(layer.name))
+            for layer in module.write(saved, str(unfinished), loops=loops, **how)
+        ]
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
         if note := _why_not_run(verify, format):
             found: dict[str, Any] = {"note": note}
@@ -224,11 +241,19 @@ def export(
             in_float32 = format in formats.WITHOUT_FLOAT64
             in_int8 = quantize is not None
             found = verification.verify(
-                model, called, outputs, verify_inputs, load, in_int8, in_float32, tolerance
+                model,
+                called,
+                outputs,
+                verify_inputs,
+                load,
+                in_int8,
+                in_float32,
+                tolerance,
+                progress,
             )
     if became_float and quantize is None:
         notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
-    found["note"] = " ".join(filter(None, [*notes, *outputs.notes, found["note"]]))
+    found["note"] = " ".join(filter(None, [*notes, *outputs.notes(), found["note"]]))
     report = Exported(
         path=str(target),
         format=format,
@@ -238,7 +263,7 @@ def export(
         **found,
     )
     if print_fn is not None:
-        print_fn(str(report))
+        print_fn(report.table())
     return report
 
 
@@ -271,8 +296,8 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
     """Writes the SavedModel from which the other formats are made.
 
     Returns:
-        An ExportedLayer for each layer on Keras's implementation, the Stream or None, and with in_float the names of
-        the recurrent layers whose int8 weights became floats.
+        An ExportedLayer for each layer on Keras's implementation, the Stream or None, with in_float the names of the
+        recurrent layers whose int8 weights became floats, and the LayerNames.
     """
     with _on_ops(model) as ours:
         names = int8_error.dequantize(ours) if in_float and ours is not model else []
@@ -283,25 +308,45 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
         if stream is None:  # its number of steps is known
             known_faults.refuse(ours, signature)
         function = outputs.of(function, signature)
-        archive = keras.export.ExportArchive()
-        archive.track(ours)
-        try:
-            archive.add_endpoint("serve", function, signature)
-            # An older Keras has no such argument.
-            known = inspect.signature(archive.write_out).parameters
-            archive.write_out(folder, **({"verbose": False} if "verbose" in known else {}))
-        except Exception as error:  # layers may raise any error for a wrong signature
-            raise ValueError(
-                f"The model cannot be called with the inputs {signature}: {one_line(error)} Give the "
-                "specs of its arguments as input_signature."
-            ) from error
+        layer_names = LayerNames(ours)
+        with layer_calls.replaced(layer_names.run):
+            _write_saved_model(ours, folder, function, signature)
         rows = explain(ours, print_fn=None)
     looping = [
         ExportedLayer(row.layer, row.kind, LOOP, row.reason)
         for row in rows
         if row.path == paths.KERAS
     ]
-    return looping, stream, names
+    return looping, stream, names, layer_names
+
+
+class _CannotBeCalled(ValueError):
+    """The model does not accept the signature."""
+
+
+def _write_saved_model(model, folder, function, signature):
+    def serve(*arguments):
+        try:
+            return function(*arguments)
+        except Exception as error:  # layers may raise any error for a wrong signature
+            raise _CannotBeCalled(
+                f"The model cannot be called with the inputs {signature}: {one_line(error)} Give the "
+                "specs of its arguments as input_signature."
+            ) from error
+
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    try:
+        archive.add_endpoint("serve", serve, signature)
+        # An older Keras has no such argument.
+        known = inspect.signature(archive.write_out).parameters
+        archive.write_out(folder, **({"verbose": False} if "verbose" in known else {}))
+    except _CannotBeCalled as error:
+        raise ValueError(str(error)) from error.__cause__
+    except (OSError, tf.errors.OpError) as error:
+        raise OSError(f"The SavedModel cannot be written: {one_line(error)}") from error
+    except Exception as error:  # TensorFlow raises errors of any kind for what it cannot save
+        raise ValueError(f"The model cannot be saved: {one_line(error)}") from error
 
 
 def _stream(model, signature, time):
@@ -315,7 +360,7 @@ def _stream(model, signature, time):
 def _on_ops(model):
     """The model on the layers of this package, or under accelerate() if it cannot be copied."""
     try:
-        ours, path = convert_silently(model), contextlib.nullcontext()
+        ours, path = convert_silently(model, compiled=False), contextlib.nullcontext()
     except ValueError:
         ours, path = model, Acceleration()
     with path:

@@ -57,8 +57,8 @@ class Int8Error:
 def _copy(model):
     try:
         if not is_quantized(model):
-            return convert_silently(model, quantize="int8")
-        copy = convert_silently(model)
+            return convert_silently(model, quantize="int8", compiled=False)
+        copy = convert_silently(model, compiled=False)
     except (ValueError, NotImplementedError):
         return None
     dequantize(copy)

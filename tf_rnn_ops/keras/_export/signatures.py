@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import textwrap
 import zipfile
 
 import keras
@@ -182,14 +183,19 @@ def free_name(wanted, taken):
 
     It is added to `taken`, in lower case, since TensorFlow's functions do not distinguish case.
     """
-    base = re.sub(r"[^A-Za-z0-9_]", "_", wanted)
-    base = base if base[:1].isalpha() else f"arg_{base}"
-    found, number = base, 0
+    base = found = _allowed(wanted)
+    number = 0
     while found.lower() in taken:
         number += 1
         found = f"{base}_{number}"
     taken.add(found.lower())
     return found
+
+
+def _allowed(name):
+    """The name with the characters that TensorFlow keeps."""
+    base = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return base if base[:1].isalpha() else f"arg_{base}"
 
 
 def arguments(signature, batch):
@@ -201,12 +207,16 @@ def arguments(signature, batch):
     given = [batch]
     if len(signature) > 1:
         given = list(batch) if isinstance(batch, (list, tuple)) else [batch]
-    try:
-        keras.tree.assert_same_structure(_in_lists(signature), _in_lists(given))
-    except (TypeError, ValueError) as error:
+    wanted = _in_lists(signature)
+    if not _same_structure(wanted, given):
+        given = _by_names(signature, batch)
+    if not _same_structure(wanted, given):
+        names = keras.tree.map_structure(lambda spec: spec.name, wanted)
+        shapes = keras.tree.map_structure(lambda one: f"array of shape {np.shape(one)}", batch)
         raise ValueError(
-            f"verify_inputs must have the structure of {signature}, but it has another structure: {error}"
-        ) from error
+            f"verify_inputs must have the structure {names[0] if len(names) == 1 else names} of the inputs, or be a dict "
+            f"of these names, but it has the structure {textwrap.shorten(str(shapes), 200)}."
+        )
 
     def array(spec, value):
         try:
@@ -227,6 +237,31 @@ def arguments(signature, batch):
 
     arrays = map(array, keras.tree.flatten(signature), keras.tree.flatten(given))
     return keras.tree.pack_sequence_as(signature, list(arrays))
+
+
+def _same_structure(wanted, given):
+    try:
+        keras.tree.assert_same_structure(wanted, _in_lists(given))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _by_names(signature, batch):
+    """The arguments for a dict by the names of the inputs, or for a list with a single input.
+
+    predict_on_batch takes them for inputs of any structure.
+    """
+    specs = keras.tree.flatten(signature)
+    if isinstance(batch, dict):
+        arrays = {_allowed(str(name)): array for name, array in batch.items()}
+    else:
+        arrays = {spec.name: one for spec, one in zip(specs, keras.tree.flatten(batch))}
+        if len(specs) > 1 or len(keras.tree.flatten(batch)) > 1:
+            return batch
+    if arrays.keys() != {spec.name for spec in specs}:
+        return batch
+    return keras.tree.pack_sequence_as(signature, [arrays[spec.name] for spec in specs])
 
 
 def batch_of_file(path, signature):

@@ -1,6 +1,7 @@
 """Runs an exported file and its model on the same calls, and compares the results."""
 
 import contextlib
+import time
 
 import keras
 import numpy as np
@@ -28,10 +29,11 @@ _OF_INT8 = 0.1
 # both: ONNX Runtime has 7 bits and LiteRT one scale a matrix, and the error of a few numbers may be small by chance.
 # On outputs of 2 to 6 numbers the difference was up to 6 times the error, and 0.016 of the scale.
 _INT8_ERRORS, _OF_KNOWN_INT8 = 4.0, 0.03
-_REPEATS = 20
+# The largest number of timed calls, and the seconds for them.
+_REPEATS, _SECONDS = 20, 2.0
 
 
-def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance):
+def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance, progress):
     """Compares a file with its model.
 
     Args:
@@ -43,6 +45,7 @@ def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance):
         in_int8: Whether the file has int8 weights that the model does not have.
         in_float32: Whether the runtime computes float64 in float32.
         tolerance: The argument of export().
+        progress: A Progress.
 
     Returns:
         Attributes of Exported.
@@ -61,6 +64,7 @@ def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance):
         call = _loaded(load)
         for k, arguments in enumerate(feed.calls):
             before = states.values()
+            progress.show(f"checking the file: call {k + 1} of {len(feed.calls)}")
             try:
                 want = outputs.results(reference(*arguments))
             except Exception as error:  # the layers of a model raise errors of any kind
@@ -84,16 +88,17 @@ def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance):
             if not one.agrees:
                 raise ValueError(
                     f"The file and the model have different results: {one} It is call {k + 1} of the file, "
-                    f"with {_shapes(arguments)}. Give a batch of your data as verify_inputs, or the tolerance that "
-                    "it needs."
+                    f"with {_shapes(arguments)}.{_advice(one, streams)}"
                 )
             found.append(one)
         both = [lambda: call(feed.first_feed), lambda: reference(*feed.first_arguments)]
-        timing = take_turns("", both, lambda one: one(), _REPEATS, lambda turn: None)
-    notes = [note]
+        progress.show("timing the file and the model")
+        timing = _timed(both)
+    notes = [note, feed.note]
     if streams and not called.sequences:
         notes.append("The model has one number of steps, so no state was passed from call to call.")
-    return _measured(max(found, key=lambda one: one.excess), timing, notes)
+    worst = max(found, key=lambda one: one.excess)
+    return _measured(worst, timing, notes) | {"inputs": _shapes(feed.first_arguments)}
 
 
 def _loaded(load):
@@ -120,6 +125,25 @@ def _measured(one, timing, notes):
     }
 
 
+def _advice(one, streams):
+    """Sentences on what may help against a difference."""
+    advice = ""
+    if streams:
+        advice += " A layer or an operation that combines steps sees only those of one call."
+    if not one.fault:
+        advice += " Give a batch of your data as verify_inputs, or the tolerance that it needs."
+    return advice
+
+
+def _timed(both):
+    """The Timing of two functions that have run before, in fewer turns if they are slow."""
+    begin = time.perf_counter()
+    for one in both:
+        one()
+    repeats = int(np.clip(_SECONDS / (time.perf_counter() - begin), 1, _REPEATS))
+    return take_turns("", both, lambda one: one(), repeats, lambda turn: None, warm_up=1)
+
+
 def _rounding(int8, arguments, want, outputs):
     errors = {} if int8 is None else int8.of(arguments, want, outputs.results)
     return {name: _INT8_ERRORS * one for name, one in errors.items()}
@@ -127,7 +151,8 @@ def _rounding(int8, arguments, want, outputs):
 
 def _not_run(what, arguments, error):
     return ValueError(
-        f"The {what} does not run on {_shapes(arguments)}: {one_line(error)} Give a suitable batch as verify."
+        f"The {what} does not run on {_shapes(arguments)}: {one_line(error)} Give a suitable batch as verify_inputs "
+        "(--verify-inputs FILE.npz in the command)."
     )
 
 
