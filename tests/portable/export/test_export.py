@@ -144,8 +144,11 @@ def test_layers_have_the_names_of_explain(name, tmp_path):
     lstm = keras.layers.LSTM(3, return_sequences=True, name="lstm_1_1")
     y = Nested().both(keras.layers.Masking()(lstm(x)))
     functional = keras.Model(x, rnn.CudnnLSTM(2, num_layers=2, name="stack_1")(y))
-    for k, model in enumerate((own, functional)):
-        report = _quiet(model, tmp_path / str(k) / name, verify=False)
+    x = keras.Input((None, 3))
+    stream = keras.Sequential([x, keras.layers.GRU(3, name="gru_1_1")])
+    for k, model in enumerate((own, functional, stream)):
+        streaming = model is stream
+        report = _quiet(model, tmp_path / str(k) / name, streaming=streaming, verify=False)
         want = [row.layer for row in rnn.explain(model, print_fn=None)]
         assert [layer.name for layer in report.layers] == want
 
@@ -346,7 +349,7 @@ def test_what_cannot_be_saved_is_not_a_wrong_signature(tmp_path, monkeypatch):
         def fails(*args, error=error, **options):
             raise error
 
-        monkeypatch.setattr(keras.export.ExportArchive, "write_out", fails)
+        monkeypatch.setattr(tf.saved_model, "save", fails)
         model = keras.Sequential([keras.Input((3, 2)), keras.layers.LSTM(2)])
         _refused(model, tmp_path / "m", "cannot be written: (No space left|full)", error=OSError)
     assert not list(tmp_path.iterdir())
@@ -539,7 +542,7 @@ def test_other_results_are_refused(model, tmp_path, broken):
         tmp_path / "m",
         r"'y' has the shape \(2, 3\) in the file and \(3, 2\) in the model",
     )
-    assert "tolerance" not in str(found.value)  # no tolerance mends a shape
+    assert "tolerance" not in str(found.value)  # no tolerance fixes a shape
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 2])

@@ -75,7 +75,7 @@ def test_a_damaged_file_is_one_line(command, part, folder, tmp_path, capsys):
 
 
 def test_errors_of_another_keras_are_one_line(folder, tmp_path, capsys, monkeypatch):
-    """A private name that a newer Keras lacks is a RuntimeError."""
+    """A private name that a newer Keras lacks raises a RuntimeError."""
 
     def fails(*args, **options):
         raise RuntimeError("Keras has no such name.")

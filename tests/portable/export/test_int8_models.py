@@ -210,7 +210,7 @@ class NoCopy(keras.optimizers.SGD):
 
 
 def test_a_trained_model_has_the_file_of_the_model(tmp_path):
-    """What compile() and fit() leave in a model must not change the file."""
+    """The optimizer and functions of compile() and fit() must not change the file."""
 
     def sizes(name, train):
         keras.utils.set_random_seed(3)

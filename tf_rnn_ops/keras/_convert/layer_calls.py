@@ -61,16 +61,11 @@ def replaced(instead: Callable):
     of the user's own may call its layers in any way.
 
     Args:
-        instead: A function of Keras's Layer.__call__, the layer and the arguments of the call. In a context within
-            another one it gets the function of the outer context for Layer.__call__.
+        instead: A function of Keras's Layer.__call__, the layer and the arguments of the call.
     """
     before = _thread.instead
-
-    def within(original, layer, *args, **kwargs):
-        return instead(functools.partial(before, original), layer, *args, **kwargs)
-
     with _patch:
-        _thread.instead = within if before else instead
+        _thread.instead = instead
         try:
             yield
         finally:

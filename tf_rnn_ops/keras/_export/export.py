@@ -309,6 +309,8 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
             known_faults.refuse(ours, signature)
         function = outputs.of(function, signature)
         layer_names = LayerNames(ours)
+        if stream:
+            stream.observe = layer_names.run
         with layer_calls.replaced(layer_names.run):
             _write_saved_model(ours, folder, function, signature)
         rows = explain(ours, print_fn=None)

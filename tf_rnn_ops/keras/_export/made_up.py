@@ -1,5 +1,7 @@
 """Makes up inputs for a model from the shapes of its arguments."""
 
+from typing import Any
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -13,7 +15,14 @@ _BATCH, _TIME = 3, 7
 _WORDS = 4
 
 
-def batch_for(model, signature, batch_size=_BATCH, time=_TIME, seed=0, padded=True):
+def batch_for(
+    model: keras.Model,
+    signature: Any,
+    batch_size: int = _BATCH,
+    time: int = _TIME,
+    seed: int = 0,
+    padded: bool = True,
+) -> Any:
     """Makes up a batch.
 
     Integers and strings are words that the layers of the model know.

@@ -1,6 +1,7 @@
 """Models for streaming: the states of their recurrent layers and causal convolutions are inputs and outputs."""
 
-from typing import Any, NamedTuple
+import functools
+from typing import Any, Callable, NamedTuple
 
 import keras
 import numpy as np
@@ -29,7 +30,10 @@ class Stream:
         states: {name of an input that is a state: name of the model's output with the next state, or
             None}.
         sequences: The names of the inputs that may have any number of steps in the model.
+        observe: A function for layer_calls.replaced that `function` calls layers with, or None.
     """
+
+    observe: Callable | None = None
 
     def __init__(self, model: keras.Model, signature: list, time: int | None = None) -> None:
         """Finds the states.
@@ -91,7 +95,12 @@ class Stream:
         *own, states = arguments if self.has_own_states else (*arguments, {})
         given = keras.tree.flatten(own)
         calls = _Calls(given, states, self._layers)
-        with layer_calls.replaced(calls.run):
+
+        def run(original, layer, *args, **kwargs):
+            observed = functools.partial(self.observe, original) if self.observe else original
+            return calls.run(observed, layer, *args, **kwargs)
+
+        with layer_calls.replaced(run):
             results = named(time_axes.of_any_length(self._model)(*own, training=False))
         self.states = dict.fromkeys(calls.new)
         next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
