@@ -7,7 +7,7 @@ import keras
 from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.layers.drop_in import jit_property
-from tf_rnn_ops.keras.path import environment, fused, switch
+from tf_rnn_ops.keras.path import changes, environment, fused, switch
 
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
@@ -140,4 +140,5 @@ def _inner_loop(original, concerns):
             return loop(sequences, initial_state, mask, training=training)
         return fused.inner_loop(self, loop, sequences, initial_state, mask, training)
 
+    changes.count_as_known(inner_loop, original)
     return inner_loop

@@ -75,3 +75,12 @@ def recurrent_dropout_mask(cell, state):
     Needs the method get_recurrent_dropout_mask(). Without it this raises RuntimeError.
     """
     return attribute(cell, "get_recurrent_dropout_mask", "States cannot be dropped")(state)
+
+
+def counts_dropout_masks():
+    """Whether a cell of LSTM or GRU sets dropout_mask_count if it has a mask for each gate.
+
+    Needs that the constructors set dropout_mask_count. Without it the result is False, as for a Keras whose cells have
+    one mask.
+    """
+    return "dropout_mask_count" in keras.layers.LSTMCell.__init__.__code__.co_names

@@ -6,6 +6,7 @@ import tensorflow as tf
 from tf_rnn_ops.keras.layers.numbers import not_negative, rounded
 from tf_rnn_ops.keras.layers.options import INITIALIZER, Option, given
 from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
+from tf_rnn_ops.keras.path import changes
 from tf_rnn_ops.keras.path.params import as_tensor
 
 
@@ -116,11 +117,20 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
         if not self.norm_epsilon:
             return "norm_epsilon=0; the op needs a positive number"
+        for norm in self._norms():
+            usual = type(norm) is keras.layers.LayerNormalization and norm.scale and norm.center
+            if not usual or norm.epsilon != rounded(self.norm_epsilon):
+                return f"{norm.name!r} of {self.name!r} has been changed"
+            if reason := changes.step_reason(norm):
+                return reason
         return None
+
+    def _norms(self):
+        return self.kernel_norm, self.recurrent_norm, self.state_norm
 
     def op_arguments(self, training):
         """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
-        norms = (self.kernel_norm, self.recurrent_norm, self.state_norm)
+        norms = self._norms()
         rows = [as_tensor(w, self.compute_dtype) for norm in norms for w in (norm.gamma, norm.beta)]
         return {
             "rnn_mode": "lstm",

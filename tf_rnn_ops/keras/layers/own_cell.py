@@ -2,10 +2,16 @@
 
 from tf_rnn_ops.keras.layers import cell_options
 from tf_rnn_ops.keras.layers.options import WithOptions
+from tf_rnn_ops.keras.path import changes
 
 
 class OwnCell(WithOptions):
     """A cell of Keras with `options`; see keras/path/cells.py for the attributes on its op."""
+
+    def __init_subclass__(cls, **kwargs):
+        """Remembers the methods of the subclass."""
+        super().__init_subclass__(**kwargs)
+        changes.remember(cls)
 
     def get_config(self):
         """Returns the arguments of the constructor."""

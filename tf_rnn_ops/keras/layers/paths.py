@@ -7,7 +7,7 @@ from tf_rnn_ops.keras._internals.layers import inner_layers
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.layers.own_layer import OwnLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.path import eligibility, switch
+from tf_rnn_ops.keras.path import changes, eligibility, switch
 from tf_rnn_ops.native import loader
 
 OURS = (LSTM, GRU, SimpleRNN, RNN, OwnLayer)
@@ -84,6 +84,7 @@ def path_of(layer, compiled):
     if not isinstance(layer, (*OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
         return KERAS, f"there is no op for a layer of class {type(layer).__name__}"
     reason = overridden.no_inner_loop() or eligibility.keras_reason(layer)
+    reason = reason or changes.own_loop_reason(layer)
     if reason is not None:
         return KERAS, reason
     if not isinstance(layer, OURS) and not switch.active():

@@ -205,10 +205,12 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
     def op_arguments(self, training):
         """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
         if self.op_name == "LayerRNN":
+            peepholes = self.peepholes if self.use_peepholes else None
+            peepholes = as_tensor(peepholes, self.compute_dtype)
             return {
                 "rnn_mode": "lstm",
-                "projection": weight_of(self, "projection"),
-                "peepholes": as_tensor(self.peepholes, self.compute_dtype),
+                "projection": weight_of(self, "projection") if self.num_proj else None,
+                "peepholes": peepholes,
                 "cell_clip": self.cell_clip,
                 "proj_clip": self.proj_clip,
             }

@@ -16,7 +16,7 @@ from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals.quantization import autocast, count_as_quantized, unlocked
 from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.quantized_cells import OF_CLASS
-from tf_rnn_ops.keras.path import activations, cells, eligibility, quantized
+from tf_rnn_ops.keras.path import activations, cells, changes, eligibility, quantized
 from tf_rnn_ops.keras.path.params import weight_of
 
 _LARGEST = 127
@@ -147,6 +147,8 @@ def reason_against(cell):
     cls = cells.class_of(cell)
     if cls not in OF_CLASS:
         return f"there is no int8 kernel for a cell of class {cls.__name__}"
+    if reason := changes.reason(cell):
+        return reason
     if cell.compute_dtype not in _DTYPES:
         return f"the int8 kernels compute in {' or '.join(_DTYPES)}, not in {cell.compute_dtype}"
     for name in ("use_peepholes", "cell_clip", "proj_clip"):

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
-from tf_rnn_ops.keras.path import cells, params, quantized
+from tf_rnn_ops.keras.path import cells, changes, params, quantized
 
 
 class _QuantizedCell:
@@ -16,6 +16,11 @@ class _QuantizedCell:
     """
 
     float_class: type
+
+    def __init_subclass__(cls, **kwargs):
+        """Remembers the methods of the subclass."""
+        super().__init_subclass__(**kwargs)
+        changes.remember(cls)
 
     def add_weight(self, *args, **kwargs):
         """As in Keras, but the matrices are int8, and each gets scales. The bias is not cast."""

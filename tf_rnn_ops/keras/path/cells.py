@@ -18,7 +18,7 @@ A cell whose class defines float_class has int8 weights: it computes what a cell
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.path import activations, environment
+from tf_rnn_ops.keras.path import activations, changes, environment
 from tf_rnn_ops.keras.path.params import as_tensor, weight_of
 from tf_rnn_ops.native.tf_internals import tracing
 
@@ -111,7 +111,9 @@ def reason(cell):
         return f"there is no op for a cell of class {type(cell).__name__}"
     if cell.compute_dtype not in _DTYPES:
         return f"the op does not compute in {cell.compute_dtype}"
-    found = None if class_of(cell) in _STOCK_MODES else cell.op_reason()
+    found = changes.reason(cell)
+    if found is None and class_of(cell) not in _STOCK_MODES:
+        found = cell.op_reason()
     return found or _activations_reason(cell, only_usual=name != "LayerRNN")
 
 
@@ -132,8 +134,9 @@ def _activations_reason(cell, only_usual):
 
 
 def weights(cell):
-    """The kernel, recurrent kernel and bias of a cell as tensors. A missing bias is None."""
-    return [weight_of(cell, name) for name in ("kernel", "recurrent_kernel", "bias")]
+    """The kernel, recurrent kernel and bias of a cell as tensors. A missing or unused bias is None."""
+    bias = weight_of(cell, "bias") if changes.uses_bias(cell) else None
+    return [weight_of(cell, "kernel"), weight_of(cell, "recurrent_kernel"), bias]
 
 
 def rnn_mode(cell):
@@ -171,7 +174,7 @@ def quantized_arguments(cell):
     """
     # ProjectedLSTMCell is the only other cell with int8 weights.
     mode = rnn_mode(cell) if class_of(cell) in _STOCK_MODES else "lstm"
-    bias = as_tensor(cell.bias, cell.variable_dtype)
+    bias = as_tensor(cell.bias, cell.variable_dtype) if changes.uses_bias(cell) else None
     # WHY an empty tensor rather than None: the op for packing has no other input of this type.
     given = {"rnn_mode": mode, "bias": tf.zeros([0], cell.compute_dtype) if bias is None else bias}
     for name in MATRICES:

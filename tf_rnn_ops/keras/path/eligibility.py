@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.path import cells, environment
+from tf_rnn_ops.keras.path import cells, changes, environment
 from tf_rnn_ops.native import loader, xla
 from tf_rnn_ops.native.tf_internals import tracing
 
@@ -22,7 +22,9 @@ def keras_reason(layer):
     if reason := wish_for_keras(layer):
         return reason
     own = cells_of(layer)
-    reason = next(filter(None, map(cells.reason, own)), None)
+    reason = changes.loop_reason(layer) or next(filter(None, map(cells.reason, own)), None)
+    if reason is None and layer.cell is not own[0]:
+        reason = changes.step_reason(layer.cell)
     if reason is not None:
         return reason
     # Keras casts weights to the type of the cell, but the op gets them in the type of the layer.
@@ -59,6 +61,8 @@ def training_reason(layer):
 def _training_reason(cell):
     if cell.dropout >= 1 or cell.recurrent_dropout >= 1:
         return "dropout=1 drops all elements"
+    if reason := changes.dropout_reason(cell):
+        return reason
     if cells.may_run_layer_rnn(cell):
         return None
     if cell.recurrent_dropout > 0:

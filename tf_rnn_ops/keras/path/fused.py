@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.path import block_lstm, cells, eligibility, params, quantized
+from tf_rnn_ops.keras.path import block_lstm, cells, changes, eligibility, params, quantized
 from tf_rnn_ops.keras.path.masks import MaskedSteps
 from tf_rnn_ops.native import loader
 
@@ -33,6 +33,8 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
         The last output [B, S], the outputs [B, T, S] (or the last output as [B, 1, S] without
         return_sequences), and the final states in the structure of initial_state.
     """
+    if changes.loop_reason(layer) is not None:
+        return loop(sequences, initial_state, mask, training=training)
     is_quantized = eligibility.is_quantized(layer)
     if is_quantized:
         # WHY RNN.inner_loop: those of LSTM and GRU may give the int8 weights to cuDNN.
