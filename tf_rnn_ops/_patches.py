@@ -91,6 +91,12 @@ _OF_LAYERS = (
         "gives the copy of a model layers of this package; the given model does not change",
     ),
     Patch(
+        "keras/_convert/copying.py",
+        "the copy of a model of a user's class without build()",
+        ("built",),
+        "counts the copy as built when its layers are, as Keras does in the first call",
+    ),
+    Patch(
         "keras/layers/quantization.py",
         "a layer of this package and its cells, which are of Keras",
         ("quantize", "build", "built", "dtype_policy", "__class__"),

@@ -1,6 +1,5 @@
 """What a user changes on a cell or layer after it was made: the op computes the same as keras.layers.RNN, or does not run."""
 
-import compare_layers as compare
 import keras
 import numpy as np
 import pytest
@@ -266,3 +265,67 @@ def test_int8_needs_the_methods_of_the_class(rng):
     layer.cell.call = doubled(layer.cell.call)
     with pytest.raises(NotImplementedError, match="call"):
         layer.quantize("int8")
+
+
+def model_of(*layers):
+    return keras.Sequential([keras.Input((3, 3)), *layers])
+
+
+CARRIED = {
+    "activation": keras.activations.elu,
+    "activity_regularizer": keras.regularizers.L2(0.1),
+    "recurrent_dropout": 0.25,
+    "implementation": 1,
+}
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_convert_carries(name, rng):
+    x = rng.normal(size=(2, 3, 3)).astype("float32")
+    model = model_of(keras.layers.LSTM(UNITS, dropout=0.3, seed=1))
+    setattr(model.layers[0].cell, name, CARRIED[name])
+    copy = rnn.convert(model)
+    for training in (False, True):
+        outcomes = []
+        for one in (model, copy):
+            try:
+                outcomes.append(np.asarray(one(x, training=training)))
+            except Exception as error:
+                outcomes.append(type(error).__name__)
+        if isinstance(outcomes[0], str):
+            assert outcomes[0] == outcomes[1]
+        else:
+            np.testing.assert_allclose(*outcomes, atol=1e-6)
+    np.testing.assert_allclose(sum(copy.losses), sum(model.losses), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "owner, name", [("cell", "call"), ("layer", "inner_loop"), ("model", "train_step")]
+)
+def test_convert_does_not_lose_a_method(owner, name, rng):
+    model = model_of(keras.layers.Bidirectional(keras.layers.LSTM(UNITS)))
+    layer = model.layers[0].forward_layer
+    owner = {"cell": layer.cell, "layer": layer, "model": model}[owner]
+    setattr(owner, name, doubled(getattr(owner, name)))
+    with pytest.raises(ValueError, match=name):
+        rnn.convert(model)
+
+
+def test_convert_does_not_lose_a_weight(rng):
+    x = rng.normal(size=(2, 3, 3)).astype("float32")
+    model = model_of(keras.layers.LSTM(UNITS), keras.layers.Dense(2))
+    model.layers[0].cell.kernel = tf.ones([3, 4 * UNITS])
+    with pytest.raises(ValueError, match="kernel"):
+        rnn.convert(model)
+    want = model(x)
+    with accelerate():
+        np.testing.assert_allclose(model(x), want, atol=1e-6)
+
+
+def test_export_keeps_the_change(rng, tmp_path):
+    x = rng.normal(size=(2, 3, 3)).astype("float32")
+    model = model_of(keras.layers.LSTM(UNITS))
+    model.layers[0].cell.call = doubled(model.layers[0].cell.call)
+    rnn.export(model, tmp_path / "model", print_fn=None)
+    loaded = tf.saved_model.load(tmp_path / "model")
+    np.testing.assert_allclose(loaded.serve(x), model(x), atol=1e-6)

@@ -254,3 +254,101 @@ def test_a_compiled_model_inside(kind, x, rng):
     for one in (inner, inner_copy):
         one.fit(x, y, epochs=2, verbose=0)
     assert_same(copy, model, x)
+
+
+class Net(keras.Model):
+    """Keras's recommended form: no build(), and only **kwargs."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.rnn, self.out = keras.layers.LSTM(3), keras.layers.Dense(1)
+
+    def call(self, x, training=False):
+        return self.out(self.rnn(x, training=training))
+
+
+class Tokens(Net):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.embedding = keras.layers.Embedding(5, 3, mask_zero=True)
+
+    def call(self, x):
+        return super().call(self.embedding(x))
+
+
+class TwoInputs(Net):
+    def call(self, x):
+        first, second = x.values() if isinstance(x, dict) else x
+        return super().call(first + second)
+
+
+class TwoArguments(Net):
+    def call(self, x, factor=None):
+        return super().call(x if factor is None else x * factor)
+
+
+class Outer(Net):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.inner = Net()
+
+    def call(self, x):
+        return super().call(x) + self.inner(x)
+
+
+IN_CALL = {
+    "one input": (Net, lambda x: x),
+    "tokens": (Tokens, lambda x: (x[..., 0] > 0).astype("int32")),
+    "list": (TwoInputs, lambda x: [x, x]),
+    "dict": (TwoInputs, lambda x: {"a": x, "b": x}),
+    "two arguments": (TwoArguments, lambda x: x),
+    "model in a model": (Outer, lambda x: x),
+    "model in a sequence": (lambda: keras.Sequential([Net(), keras.layers.Dense(1)]), lambda x: x),
+    "model in a graph": (lambda: _around(Net()), lambda x: x),
+}
+
+
+def _around(model):
+    inputs = keras.Input((5, 3))
+    return keras.Model(inputs, keras.layers.Dense(1)(model(inputs)))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind
+        if kind in ("one input", "model in a graph")
+        else pytest.param(kind, marks=pytest.mark.thorough)
+        for kind in IN_CALL
+    ],
+)
+def test_a_trained_model_that_is_built_when_it_is_called(kind, rng, tmp_path):
+    make, inputs = IN_CALL[kind]
+    x, y = inputs(rng.normal(size=(8, 5, 3)).astype("float32")), np.ones((8, 1))
+    model = make()
+    model.compile("adam", "mse")
+    model.fit(x, y, epochs=2, verbose=0, shuffle=False)
+    copy = convert(model)
+    back = convert(copy, to="keras")
+    again = convert(back)
+    copies = (copy, back, again)
+    for one in copies:
+        assert one.built and one.count_params() == model.count_params()
+        for value, other in zip(one.optimizer.variables, model.optimizer.variables, strict=True):
+            np.testing.assert_array_equal(value, other)
+    if kind in ("one input", "tokens"):
+        tf_rnn_ops.keras.export(copy, tmp_path / "copy", print_fn=None)
+        tf_rnn_ops.keras.export(model, tmp_path / "model", print_fn=None)
+    losses = [one.fit(x, y, verbose=0, shuffle=False).history["loss"] for one in (model, *copies)]
+    np.testing.assert_allclose(losses, [losses[0]] * 4, rtol=1e-5)
+    want = model.predict(x, verbose=0)
+    for one in copies:
+        np.testing.assert_allclose(one.predict(x, verbose=0), want, atol=1e-5)
+
+
+def test_two_arguments_of_a_call(x):
+    model = TwoArguments()
+    model(x, factor=2 * x)
+    copy = convert(convert(model), to="keras")
+    assert copy.built
+    np.testing.assert_allclose(copy(x, factor=x), model(x, factor=x), atol=1e-6)

@@ -12,8 +12,11 @@ from tf_rnn_ops.keras.layers import jit_flag
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
 # Attributes of recurrent layers and cells that Keras's configs lack.
-_NOT_IN_CONFIG = ("use_cudnn", "implementation", "dropout_mask_count")
-_RECURRENT = (keras.layers.RNN, keras.layers.LSTMCell, keras.layers.GRUCell)
+_NOT_IN_CONFIG = ("use_cudnn", "implementation", "dropout_mask_count", "activity_regularizer")
+_RECURRENT = (
+    *(keras.layers.RNN, keras.layers.StackedRNNCells),
+    *(keras.layers.LSTMCell, keras.layers.GRUCell, keras.layers.SimpleRNNCell),
+)
 
 
 def through_config(kind, thing, copy=None, cls=None):
@@ -120,6 +123,8 @@ def _carry_recurrent(layer, new_layer):
     for name in _NOT_IN_CONFIG:
         if hasattr(layer, name):
             setattr(new_layer, name, getattr(layer, name))
+        elif hasattr(new_layer, name):  # the constructor has set it for recurrent_dropout
+            delattr(new_layer, name)
     if getattr(layer, "states", None) is not None:
         states, new_states = (keras.tree.flatten(one.states) for one in (layer, new_layer))
         for state, new_state in zip(states, new_states, strict=True):

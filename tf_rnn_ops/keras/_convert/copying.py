@@ -20,6 +20,9 @@ from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params.keras.internals import call_of, flatten_layers
 
+# Methods of the class that each layer hides by an attribute.
+_HIDDEN_BY_KERAS = ("build", "quantize")
+
 
 def copy_of(model, classes, stacks=False, compiled=True):
     """A copy of a model, in the scope of its distribution strategy.
@@ -47,6 +50,8 @@ def copy_of(model, classes, stacks=False, compiled=True):
             copy.build_from_config(model.get_build_config())
         replaced = [one for group in copier.groups for one in group.replaced]
         found = pairs.pair(model, copy, map(id, replaced))
+        _check_that_nothing_is_lost(found)
+        _count_as_built(found)
         carry.carry_state(found)
         for group in copier.groups:
             carry.carry_group(group)
@@ -55,6 +60,36 @@ def copy_of(model, classes, stacks=False, compiled=True):
                 recompile.recompile(one, other, found.variables, copier.groups)
         _count_as_called(model, copy)
     return copy
+
+
+def _check_that_nothing_is_lost(found):
+    """Raises an error if an attribute of a layer hides a method or a variable that its copy has."""
+    for layer, copy in found.layers:
+        attributes, new = vars(layer), vars(copy)
+        methods = [name for name in attributes if callable(getattr(type(layer), name, None))]
+        lost = [name for name in methods if name not in new and name not in _HIDDEN_BY_KERAS]
+        lost += [
+            name
+            for name in attributes.keys() & new.keys()
+            if isinstance(new[name], pairs.variable_class())
+            and not isinstance(attributes[name], pairs.variable_class())
+        ]
+        for name in lost:
+            raise ValueError(
+                f"convert: {name} of the layer {layer.name!r} of class {type(layer).__name__} has been replaced, which "
+                "is not in its config: define it in a class with get_config and from_config, or do not make a "
+                f"copy: {ACCELERATE}"
+            )
+
+
+def _count_as_built(found):
+    """Lets models of a user's class count as built if they have the variables of the built originals.
+
+    WHY: Model.build_from_config builds the layers of a model without build(), but not the model.
+    """
+    for layer, copy in found.layers:
+        if isinstance(copy, keras.Model) and layer.built and not copy.built:
+            _patches.put(copy, "built", True)
 
 
 def _count_as_called(model, copy):

@@ -41,7 +41,7 @@ def recompile(model, copy, variables, groups):
         for group in groups:
             twins.update({id(stack): group.new for stack in group.old})
         _carry_excluded(optimizer, copy.optimizer, model, twins)
-        if optimizer.built and copy.built:
+        if optimizer.built:
             paths = {variable.path for variable, _ in variables}
             slots.carry(optimizer, copy.optimizer, twins, groups, paths)
 
