@@ -1,10 +1,12 @@
 """accelerate and restore: stock Keras layers run on our ops without a change of code."""
 
 import functools
+import warnings
 
 import keras
 
 from tf_rnn_ops import _patches
+from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.layers.drop_in import jit_property
 from tf_rnn_ops.keras.path import changes, environment, fused, switch
@@ -52,8 +54,9 @@ def accelerate() -> Acceleration:
     It is active until restore() of the result or of this module, or, as a context manager, until the end
     of the block. It affects existing and new layers in all threads of the process, and subclasses of LSTM,
     GRU and SimpleRNN. It does not affect subclasses of RNN, because all recurrent layers are subclasses of
-    RNN. Call it before `model.compile`, because functions that Keras has already traced do not change. A
-    second call is harmless.
+    RNN. Call it before `fit`, `evaluate` and `predict`: a function that one of them has traced does not change
+    until `model.compile` is called again. A warning names the models that have such functions. A second call is
+    harmless.
 
     Returns:
         An Acceleration, a context manager with the method restore(). It may be ignored.
@@ -79,8 +82,15 @@ def accelerate() -> Acceleration:
         )
     token = Acceleration()
     with switch.lock:
+        names = [] if switch.active() else traced.find()
         switch.add(token)
         _patch()
+    if names:
+        warnings.warn(
+            f"accelerate() does not change the functions that fit, evaluate or predict of {', '.join(map(repr, names))} "
+            "have traced with Keras's implementation: call compile() again.",
+            stacklevel=2,
+        )
     return token
 
 
@@ -138,6 +148,7 @@ def _inner_loop(original, concerns):
         loop = functools.partial(original, self)
         if not switch.active() or not concerns(self):
             return loop(sequences, initial_state, mask, training=training)
+        traced.count_as_accelerated(self)
         return fused.inner_loop(self, loop, sequences, initial_state, mask, training)
 
     changes.count_as_known(inner_loop, original)

@@ -82,13 +82,14 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         ['stack_0', 'stack_1']
     """
     copy = convert_silently(model, to, quantize)
-    names = paths.kept_by_keras(copy) if to != "keras" else []
-    if names:
-        several = len(names) > 1
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    kept = paths.kept_by_keras(copy) if to != "keras" else {}
+    if kept:
+        several = len(kept) > 1
+        shown = [f"{name!r} ({reason})" for name, reason in list(kept.items())[:_NAMED]]
+        more = f" and {len(kept) - _NAMED} more" if len(kept) > _NAMED else ""
         warnings.warn(
-            f"The layer{'s' if several else ''} {', '.join(map(repr, names[:_NAMED]))}{more} of the copy "
-            f"run{'' if several else 's'} Keras's implementation: tf_rnn_ops.keras.explain(copy) tells why.",
+            f"The layer{'s' if several else ''} {', '.join(shown)}{more} of the copy "
+            f"run{'' if several else 's'} Keras's implementation. See tf_rnn_ops.keras.explain(copy).",
             stacklevel=2,
         )
     if to == "keras" or quantize:

@@ -2,6 +2,8 @@
 
 import sys
 
+import keras
+
 from tf_rnn_ops.params.keras.internals import attribute
 
 _COPY = "A layer cannot be copied"
@@ -36,6 +38,15 @@ def untrack(layer, variable):
     would be different.
     """
     attribute(layer, "_untrack_variable", "A layer cannot be stateful")(variable)
+
+
+def remove_variable(layer, name):
+    """Deletes an attribute of a layer that is one of its variables.
+
+    Needs the method _untrack_variable(). WHY not delattr: Keras's also calls gc.collect(), for each variable.
+    """
+    untrack(layer, getattr(layer, name))
+    super(keras.layers.Layer, layer).__delattr__(name)
 
 
 def output_shape_of(layer):

@@ -4,9 +4,10 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
+from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras.layers import paths
-from tf_rnn_ops.keras.path import eligibility, environment
+from tf_rnn_ops.keras.path import eligibility, environment, switch
 from tf_rnn_ops.keras.path.fused import can_keep_packed
 
 
@@ -103,6 +104,17 @@ def explain(
         Explanation(name, type(layer).__name__, *paths.path_of(layer, compiled))
         for name, layer in layers
     ]
+    old = traced.functions_with_loops(model)
+    if old and switch.active():
+        reason = (
+            f"{' and '.join(old)} traced before accelerate(): call compile() of the model again"
+        )
+        rows = [
+            row._replace(path=paths.KERAS, reason=reason)
+            if row.path != paths.KERAS and not paths.is_ours(layer)
+            else row
+            for row, (_, layer) in zip(rows, layers)
+        ]
     found = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
     if print_fn is not None:
         print_fn(found.table())

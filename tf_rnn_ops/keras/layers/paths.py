@@ -19,8 +19,8 @@ KERAS_IN_TRAINING = "fused, keras in training"
 NOTHING = "none"  # a stack without the ops
 
 
-def kept_by_keras(model: keras.layers.Layer) -> list[str]:
-    """The names of the recurrent layers that run Keras's implementation although nobody asked for it.
+def kept_by_keras(model: keras.layers.Layer) -> dict[str, str]:
+    """{name: reason} of the recurrent layers that run Keras's implementation although nobody asked for it.
 
     Args:
         model: A model on the layers of this package. A layer of one time step is left out: it runs Keras's
@@ -28,13 +28,14 @@ def kept_by_keras(model: keras.layers.Layer) -> list[str]:
             the import has warned.
     """
     if loader.unavailable() is not None:
-        return []
-    found = []
+        return {}
+    found = {}
     for name, layer in recurrent_layers(model):
         if is_stack(layer) or eligibility.wish_for_keras(layer):
             continue
-        if path_of(layer, is_compiled(model))[0] == KERAS and not _one_step_reason(layer):
-            found.append(name)
+        path, reason = path_of(layer, is_compiled(model))
+        if path == KERAS and not _one_step_reason(layer):
+            found[name] = reason
     return found
 
 
@@ -75,6 +76,11 @@ def is_stack(layer):
     return isinstance(layer, CudnnStack)
 
 
+def is_ours(layer):
+    """Whether a recurrent layer is one of this package, which runs on the op without accelerate()."""
+    return is_stack(layer) or isinstance(layer, OURS)
+
+
 def path_of(layer, compiled):
     """Returns the path and the reason."""
     if is_stack(layer):
@@ -88,6 +94,12 @@ def path_of(layer, compiled):
     if reason is not None:
         return KERAS, reason
     if not isinstance(layer, OURS) and not switch.active():
+        if type(layer) not in (*_STOCK, keras.layers.RNN):
+            base = next(cls.__name__ for cls in _STOCK if isinstance(layer, cls))
+            return KERAS, (
+                f"{type(layer).__name__} is a subclass of keras.layers.{base}, which convert leaves as it is: "
+                f"derive it from tf_rnn_ops.keras.{base}, or see tf_rnn_ops.keras.accelerate"
+            )
         return KERAS, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
     reason = _one_step_reason(layer)
     if reason is not None:

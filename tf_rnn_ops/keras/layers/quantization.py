@@ -13,6 +13,7 @@ import keras
 import numpy as np
 
 from tf_rnn_ops import _patches
+from tf_rnn_ops.keras._internals.layers import remove_variable
 from tf_rnn_ops.keras._internals.quantization import autocast, count_as_quantized, unlocked
 from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.quantized_cells import OF_CLASS
@@ -304,7 +305,7 @@ def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
     """Changes the class and the policy of a cell, and replaces its matrices by those of the new class."""
     shapes = {name: getattr(cell, name).shape for name in _matrices(cell)}
     for name in (name for name in old if getattr(cell, name, None) is not None):
-        _patches.remove(cell, name)
+        remove_variable(cell, name)
     _patches.change_class(cell, cls)
     _set_policy(cell, policy)
     with unlocked(cell):

@@ -14,7 +14,8 @@ from tf_rnn_ops.keras.layers.quantization import Quantize
 from tf_rnn_ops.keras.path import quantized
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
-_FUNCTIONS = ("train_function", "test_function", "predict_function")
+FUNCTIONS = ("train_function", "test_function", "predict_function")
+"""The attributes of a model with the functions that fit, evaluate and predict have traced."""
 
 
 def guard() -> None:
@@ -52,7 +53,7 @@ def _free(model):
     if not any(isinstance(vars(layer).get("quantize"), Quantize) for layer in layers):
         return
     for inner in layers:
-        for name in _FUNCTIONS if isinstance(inner, keras.Model) else ():
+        for name in FUNCTIONS if isinstance(inner, keras.Model) else ():
             # WHY: TensorFlow tracks the function until the attribute is deleted.
             _patches.remove(inner, name)
             _patches.put(inner, name, None)
