@@ -136,6 +136,12 @@ _OF_LAYERS = (
         "lets the policy become an int8 policy, and the op get the variable itself",
     ),
     Patch(
+        "keras/_internals/layers.py",
+        "a cell of a layer of this package",
+        ("kernel", "recurrent_kernel", "projection"),
+        "deletes float weights without a garbage collection for each",
+    ),
+    Patch(
         "keras/_internals/models.py",
         "the copy of a model",
         ("_called",),
@@ -155,10 +161,13 @@ def put(owner: Any, name: str, value: Any) -> None:
     setattr(owner, name, value)
 
 
-def remove(owner: Any, name: str) -> None:
-    """Deletes an attribute that LISTED names."""
+def remove(owner: Any, name: str, above: type = object) -> None:
+    """Deletes an attribute that LISTED names; with `above` by the method of the class after it in the MRO."""
     _check(name)
-    delattr(owner, name)
+    if above is object:
+        delattr(owner, name)
+    else:
+        super(above, owner).__delattr__(name)
 
 
 def change_class(thing: Any, cls: type) -> None:

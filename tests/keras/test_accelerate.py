@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 
+import tf_rnn_ops.keras
 from tf_rnn_ops.keras import accelerate, explain, restore
 
 LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
@@ -213,3 +214,49 @@ def test_keras_2_in_the_same_process(monkeypatch, rng, op_calls):
     with pytest.warns(UserWarning, match="Keras 3 only"), accelerate():
         stock(x)
     assert op_calls == ["LayerRNN"] * 2 and untouched()
+
+
+@pytest.mark.parametrize("function", ["fit", "predict"])
+def test_a_function_traced_before(function, rng, op_calls):
+    x, y = rng.normal(size=(6, 4, 3)), rng.normal(size=(6, 2))
+    model = keras.Sequential(
+        [keras.Input((None, 3)), keras.layers.LSTM(2, name="lstm")], name="old"
+    )
+    model.compile("sgd", "mse")
+    run = {
+        "fit": lambda: model.fit(x, y, verbose=0),
+        "predict": lambda: model.predict(x, verbose=0),
+    }[function]
+    run()
+    with pytest.warns(UserWarning, match="'old'") as found, accelerate():
+        run()
+        assert op_calls == []
+        (row,) = explain(model, None)
+        assert row.path == "keras" and row.reason
+        model.compile("sgd", "mse")
+        assert explain(model, None)[0].path == "fused"
+        run()
+        assert "LayerRNN" in op_calls
+    assert found[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with accelerate():  # the function has the op
+            assert explain(model, None)[0].path == "fused"
+
+
+def test_models_without_old_functions(rng):
+    """A model that is garbage, one that runs eagerly, and one on the layers of this package."""
+    x, y = rng.normal(size=(6, 4, 3)), rng.normal(size=(6, 2))
+
+    def fitted(cls, **options):
+        model = keras.Sequential([keras.Input((None, 3)), cls(2)])
+        model.compile("sgd", "mse", **options)
+        model.fit(x, y, verbose=0)
+        return model
+
+    fitted(keras.layers.LSTM)
+    models = [fitted(keras.layers.GRU, run_eagerly=True), fitted(tf_rnn_ops.keras.LSTM)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with accelerate():
+            assert [explain(model, None)[0].path for model in models] == ["fused"] * 2

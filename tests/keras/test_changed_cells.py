@@ -1,4 +1,4 @@
-"""What a user changes on a cell or layer after it was made: the op computes the same as keras.layers.RNN, or does not run."""
+"""Changes of a cell or layer after it was made: the op computes the same as keras.layers.RNN, or does not run."""
 
 import keras
 import numpy as np

@@ -66,6 +66,16 @@ def test_subclasses():
     assert [(row.kind, row.path) for row in rows] == [("MyStack", "fused"), ("MyLSTM", "fused")]
 
 
+def test_a_subclass_of_a_stock_layer():
+    class MyGRU(keras.layers.GRU):
+        pass
+
+    (row,) = explain(MyGRU(2), print_fn=None)
+    assert row.path == "keras" and "subclass" in row.reason and "tf_rnn_ops.keras.GRU" in row.reason
+    with tf_rnn_ops.keras.accelerate():
+        assert explain(MyGRU(2), print_fn=None)[0].path == "fused"
+
+
 def test_nothing_to_explain(capsys):
     assert explain(keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])) == []
     assert capsys.readouterr().out == "There is no recurrent layer.\n"

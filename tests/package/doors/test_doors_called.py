@@ -438,3 +438,20 @@ def test_what_is_overridden():
         overridden.recurrent_dropout_mask(cell, tf.ones([4, 2])),
     ):
         assert mask is not None
+
+
+def test_masks_for_gates():
+    cells = [keras.layers.LSTMCell(2, implementation=one) for one in (1, 2)]
+    assert overridden.counts_dropout_masks() == hasattr(cells[0], "dropout_mask_count")
+    assert not hasattr(cells[1], "dropout_mask_count")
+
+
+def test_variables_that_are_removed():
+    cell = keras.layers.LSTMCell(2)
+    cell.build((None, 3))
+    layers.remove_variable(cell, "kernel")
+    assert not hasattr(cell, "kernel")
+    assert [one.name for one in cell.variables if "seed" not in one.path] == [
+        "recurrent_kernel",
+        "bias",
+    ]

@@ -47,6 +47,7 @@ OWN = {
     "export/onnx/writing.py": {"_Errors._before", "_Errors._users"},
     "info.py": {"library.cudnnGetVersion.restype"},
     "keras/_convert/carry.py": {
+        "delattr(new_layer, name)",
         "new_layer.trainable",
         "new_variable.trainable",
         "setattr(new_layer, name, getattr(layer, name))",

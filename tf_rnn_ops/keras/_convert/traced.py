@@ -25,17 +25,31 @@ def find():
     Returns:
         The names of their models.
     """
-    names = []
+    if not _models():
+        return []
+    gc.collect()  # a model may be garbage
+    found = _models()
+    for model in found:
+        _with_loops.update(_traced(model))
+    return sorted(model.name for model in found)
+
+
+def _models():
+    """The models on stock layers that have traced functions."""
     # WHY get_referrers: Keras has no list of its models, and this is the fastest pass over all objects.
-    for model in gc.get_referrers(*_subclasses(keras.Model)):
-        if not isinstance(model, keras.Model) or getattr(model, "run_eagerly", True):
-            continue
-        functions = [getattr(model, name, None) for name in FUNCTIONS]
-        traced = [one for one in functions if one is not None]
-        if traced and any(_is_stock(layer) for layer in flatten_layers(model)):
-            _with_loops.update(traced)
-            names.append(model.name)
-    return sorted(names)
+    return [
+        one
+        for one in gc.get_referrers(*_subclasses(keras.Model))
+        if isinstance(one, keras.Model)
+        and not getattr(one, "run_eagerly", True)
+        and _traced(one)
+        and any(map(_is_stock, flatten_layers(one)))
+    ]
+
+
+def _traced(model):
+    functions = (getattr(model, name, None) for name in FUNCTIONS)
+    return [one for one in functions if one is not None]
 
 
 def functions_with_loops(model):

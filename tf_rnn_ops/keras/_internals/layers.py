@@ -4,6 +4,7 @@ import sys
 
 import keras
 
+from tf_rnn_ops import _patches
 from tf_rnn_ops.params.keras.internals import attribute
 
 _COPY = "A layer cannot be copied"
@@ -46,7 +47,7 @@ def remove_variable(layer, name):
     Needs the method _untrack_variable(). WHY not delattr: Keras's also calls gc.collect(), for each variable.
     """
     untrack(layer, getattr(layer, name))
-    super(keras.layers.Layer, layer).__delattr__(name)
+    _patches.remove(layer, name, above=keras.layers.Layer)
 
 
 def output_shape_of(layer):
