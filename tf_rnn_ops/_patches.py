@@ -161,7 +161,7 @@ def put(owner: Any, name: str, value: Any) -> None:
     setattr(owner, name, value)
 
 
-def remove(owner: Any, name: str, above: type = object) -> None:
+def remove(owner: Any, name: str, above: Any = object) -> None:
     """Deletes an attribute that LISTED names; with `above` by the method of the class after it in the MRO."""
     _check(name)
     if above is object:
