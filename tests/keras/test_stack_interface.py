@@ -58,6 +58,8 @@ def test_arguments_but_the_first_have_names():
     """tf_rnn_ops.contrib.CudnnLSTM has the number of layers first."""
     with pytest.raises(TypeError, match="positional argument"):
         CudnnLSTM(2, 64)
+    with pytest.raises(TypeError, match="CudnnLSTM .*'droput'"):
+        CudnnLSTM(UNITS, droput=0.5)
     assert CudnnLSTM(units=UNITS).get_config()["units"] == UNITS
 
 
@@ -78,6 +80,8 @@ def test_bad_inputs(rng):
             CudnnLSTM(UNITS)(bad)
     with pytest.raises(ValueError, match="needs an input_size equal to num_units"):
         CudnnLSTM(UNITS, input_mode="skip_input")(x)
+    with pytest.raises(ValueError, match=rf"mask .*\({BATCH}, {TIME}, 8\)"):
+        CudnnLSTM(UNITS)(x, mask=np.ones((BATCH, TIME, 8), bool))
     with pytest.raises(ValueError, match=r"must be 2 tensor\(s\)"):
         CudnnLSTM(UNITS)(x, initial_state=[np.zeros((BATCH, 1, UNITS), np.float32)])
     with pytest.raises(ValueError, match=r"initial_state\[0\] must have shape \[5, 1, 4\]"):

@@ -27,9 +27,12 @@ class CudnnStack(StackOptions):
         recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
         recurrent_constraint=None, bias_constraint=None, go_backwards=False, stateful=False,
         seed=None, activity_regularizer=None, name=None, dtype=None, trainable=True,
-        input_shape=None,
+        input_shape=None, **kwargs,
     ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        arguments = given(locals())
+        if unknown := arguments.pop("kwargs"):  # Python's own error would name this class
+            raise TypeError(f"{type(self).__name__} has no argument {next(iter(unknown))!r}.")
+        super().__init__(**arguments)
         policies.check_mode(self, _NO_INT8)
 
     def build(self, input_shape):

@@ -28,12 +28,14 @@ def as_booleans(mask, sequences, batch_axis=0):
         tf.errors.InvalidArgumentError: The same, when a graph runs that does not know the shape.
     """
     mask = tf.cast(mask, tf.bool)
-    if mask.shape.rank == 3:
+    if mask.shape.rank == 3 and mask.shape[2] in (None, 1):
         mask = tf.squeeze(mask, 2)
     if mask.shape.is_fully_defined() and mask.shape == sequences.shape[:2]:
         return mask
     if mask.shape.rank not in (None, 2):
-        raise ValueError(f"mask must have two dimensions, but its shape is {mask.shape}.")
+        raise ValueError(
+            f"mask must have two dimensions, or a third one of size 1, but its shape is {mask.shape}."
+        )
     _refuse_known_sizes(mask.shape.with_rank(2), sequences.shape[:2], batch_axis)
     wanted, given = tf.shape(sequences)[:2], tf.shape(mask)
     one_for_all = tf.constant([batch_axis == 0, batch_axis == 1]) & (given == 1)
