@@ -124,10 +124,12 @@ LoadedKernel* PersistentKernels::Find(uint64_t id, const PersistentKernel& kerne
     context->gave_up = static_cast<unsigned*>(memory);
     *context->gave_up = 0;
   }
-  LoadedKernel& found = context->kernels[&kernel];
-  found.kernel = &kernel;
-  found.gave_up = context->gave_up;
-  return &found;
+  const auto [found, is_new] = context->kernels.try_emplace(&kernel);
+  if (is_new) {  // later only read, without a lock
+    found->second.kernel = &kernel;
+    found->second.gave_up = context->gave_up;
+  }
+  return &found->second;
 }
 
 CUresult PersistentKernels::Load(LoadedKernel* loaded, std::string* failure) {

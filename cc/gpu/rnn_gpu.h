@@ -90,9 +90,9 @@ struct RnnBackwardArgs {
 // Errors:
 // - FailedPrecondition if the driver, cuDNN or, for steps of this package, cuBLAS cannot be opened.
 //   The message has the names that were tried and the package to install.
-// - FailedPrecondition if a CUDA graph captures the stream and a sequence has fewer than T steps,
-//   because a replay could not read the lengths. A captured call with dropout has the same masks in
-//   each replay.
+// - FailedPrecondition if a CUDA graph captures the stream and the call copies lengths to the
+//   device, because a replay could not read them. The kernels of this package need them if a
+//   sequence has fewer than T steps, a call of cuDNN if a sequence has none.
 // - ResourceExhausted if an allocator has no memory.
 // - InvalidArgument for a reserve space of another size, or an algorithm that forward never sets.
 // - Unimplemented if cuDNN rejects the problem.

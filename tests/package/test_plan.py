@@ -1,5 +1,6 @@
 """The tests that a run of .ci/run has (support/plan.py), and their deadlines (support/budget.py)."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -200,6 +201,22 @@ def test_each_file_in_tests_touches_a_test():
 def test_what_a_file_touches(file, names):
     table = plan.read_table("cc/tf y  # text\ncc/tf/stock x\n.gitignore\n\n")
     assert plan.touched_by(file, table) == names
+
+
+def test_the_base_of_a_run_is_kept_until_a_run_passes(tmp_path, monkeypatch):
+    monkeypatch.setenv("TF_RNN_OPS_CACHE", str(tmp_path))
+    monkeypatch.delenv("TF_RNN_OPS_CI_BASE", raising=False)
+    monkeypatch.setattr(plan, "PLAN", tmp_path / "build/plan.json")
+    head = plan.git("rev-parse", "HEAD")
+    monkeypatch.setattr(plan, "base_commit", lambda memory: memory.base or head[0])
+    options = argparse.Namespace(soft=10, hard=20)
+    plan._write(options)
+    assert plan.Memory().base == head[0]
+    plan._passed(options)
+    assert plan.Memory().base is None and plan.Memory().passed == head
+    monkeypatch.setenv("TF_RNN_OPS_CI_BASE", "HEAD~1")
+    plan._write(options)
+    assert plan.Memory().base is None
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"left_out": 1}', "\x00"])

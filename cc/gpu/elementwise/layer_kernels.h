@@ -14,8 +14,9 @@ namespace elementwise {
 
 // ---- Forward ----
 
-RNN_OPS_DEVICE void StoreHeader(const LayerCall& call, Int64 b) {
-  StepsIn(call.header)[b] = (int)StepsOf(call, b);
+// An invalid length is stored as -1, which is no length of a gradient.
+RNN_OPS_DEVICE void StoreHeader(const LayerCall& call, Int64 b, bool valid) {
+  StepsIn(call.header)[b] = valid ? (int)StepsOf(call, b) : -1;
   if (b > 0) return;
   call.header->fingerprint = call.fingerprint;
   for (int k = 0; k < 2; ++k) call.header->seed[k] = call.seed ? call.seed[k] : 0;
@@ -27,7 +28,7 @@ RNN_OPS_DEVICE void BeginLayer(const LayerBegin& p) {
   RNN_OPS_FOR_ROWS(b, call.batch) {
     const bool empty = StepsOf(call, b) == 0, valid = IsLengthValid(call.lengths, call.max_time, b);
     RNN_OPS_FOR_COLUMNS(k, call.hidden > call.units ? call.hidden : call.units) {
-      if (call.header && k == 0) StoreHeader(call, b);
+      if (call.header && k == 0) StoreHeader(call, b, valid);
       if (k < call.hidden) {
         const Int64 at = b * call.hidden + k;
         const A h = valid ? GetElement<A>(call.element, call.input_h, at) : NotANumber<A>();

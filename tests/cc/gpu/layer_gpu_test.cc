@@ -333,9 +333,12 @@ TEST_P(LayerGpuBy, AnInvalidLengthGivesNanInItsRow) {
       if (!run.values.c_n.empty()) {
         EXPECT_TRUE(std::isnan(run.values.c_n[c.problem.num_units]));
       }
-      ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
-      ExpectNanInWeights(run.values);
-      ExpectNanInStates(run.values, c, 1);
+      for (int32_t length : {invalid, 5}) {  // also if only the forward call has an invalid length
+        run.SetLengths({5, length, 3});
+        ASSERT_TRUE(run.Backward(parts.libraries, &memory, cuda.stream()).ok());
+        ExpectNanInWeights(run.values);
+        ExpectNanInStates(run.values, c, 1);
+      }
     }
   }
 }
