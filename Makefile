@@ -99,9 +99,10 @@ cc-test: $(CONFIG)
 	$(BAZEL) test //tests/cc/... $(BESIDE_TESTS)
 
 # From build/, so that the package under test is the installed wheel and not the source tree. One
-# worker more than CPUs: a test also waits for files and for processes that it starts. Not --dist loadfile:
+# worker more than CPUs: a test also waits for files and for processes that it starts. Few tests at a time:
+# otherwise the first worker gets a twelfth of them at once, which are the longest ones. Not --dist loadfile:
 # with it, pytest-xdist starts a test that ends its worker again and again.
-PYTEST = cd build && ../$(PY) -m pytest -n $$(($(JOBS) + 1)) -p no:cacheprovider
+PYTEST = cd build && ../$(PY) -m pytest -n $$(($(JOBS) + 1)) --maxschedchunk 8 -p no:cacheprovider
 
 python-test: $(TESTED) $(INSTALLED)
 	$(PYTEST) ../tests $(PYTEST_ARGS)

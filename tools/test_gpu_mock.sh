@@ -42,4 +42,4 @@ cd build
 exec env LD_LIBRARY_PATH="$libraries" PYTHONPATH="$site${PYTHONPATH:+:$PYTHONPATH}" \
   CUDA_VISIBLE_DEVICES=0 TF_RNN_OPS_TEST_DEVICE=GPU:0 TF_RNN_OPS_TEST_PRETEND_GPU=1 \
   TF_CPP_MIN_LOG_LEVEL=2 TF_ENABLE_ONEDNN_OPTS=0 \
-  "$python" -m pytest -p no:cacheprovider ../tests/ops/parity/test_device_parity.py ../tests/gpu/device "$@"
+  "$python" -m pytest -p no:cacheprovider --maxschedchunk 8 ../tests/ops/parity/test_device_parity.py ../tests/gpu/device "$@"
