@@ -47,9 +47,15 @@ def array(
         return rng.standard_normal(sizes).astype(dtype)
     if dtype.kind == "b":  # with two dimensions it may be a mask
         return _drawn(rng, (True, False) if len(sizes) > 2 else (True,), sizes, dtype)
-    if integers is None and len(sizes) > 2 and dtype.itemsize <= 2:
-        integers = range(np.iinfo(dtype).min, np.iinfo(dtype).max + 1)
-    return _drawn(rng, integers or _INTEGERS, sizes, dtype)
+    if dtype.kind not in "iu":  # of 4 bits
+        return _drawn(rng, _INTEGERS, sizes, dtype)
+    limits = np.iinfo(dtype)
+    if integers is None:
+        whole = len(sizes) > 2 and dtype.itemsize <= 2
+        integers = range(limits.min, limits.max + 1) if whole else _INTEGERS
+    known = np.asarray(integers)
+    known = known[(known >= limits.min) & (known <= limits.max)]
+    return _drawn(rng, known if known.size else _INTEGERS, sizes, dtype)
 
 
 def least_steps(shapes: Iterable[Sequence[int | None]], default: int) -> int:

@@ -12,6 +12,8 @@ import pytest
 
 import tf_rnn_ops.keras
 from tf_rnn_ops.keras import accelerate, explain, restore
+from tf_rnn_ops.keras._convert import traced
+from tf_rnn_ops.keras.path import switch
 
 LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 ORIGINALS = [dict(cls.__dict__) for cls in LAYERS]
@@ -217,7 +219,8 @@ def test_keras_2_in_the_same_process(monkeypatch, rng, op_calls):
 
 
 @pytest.mark.parametrize("function", ["fit", "predict"])
-def test_a_function_traced_before(function, rng, op_calls):
+def test_a_function_traced_before(function, rng, op_calls, monkeypatch):
+    monkeypatch.setattr(traced, "_has_looked", False)
     x, y = rng.normal(size=(6, 4, 3)), rng.normal(size=(6, 2))
     model = keras.Sequential(
         [keras.Input((None, 3)), keras.layers.LSTM(2, name="lstm")], name="old"
@@ -244,8 +247,20 @@ def test_a_function_traced_before(function, rng, op_calls):
             assert explain(model, None)[0].path == "fused"
 
 
-def test_models_without_old_functions(rng):
-    """A model that is garbage, one that runs eagerly, and one on the layers of this package."""
+def test_a_warning_that_is_an_error_leaves_nothing_active(rng, monkeypatch):
+    monkeypatch.setattr(traced, "_has_looked", False)
+    model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(2)])
+    model.predict(rng.normal(size=(2, 4, 3)), verbose=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match=model.name):
+            accelerate()
+    assert not switch.active()
+
+
+def test_models_without_old_functions(rng, monkeypatch):
+    """A model that is garbage, one that runs eagerly, and those whose layers accelerate() leaves as they are."""
+    monkeypatch.setattr(traced, "_has_looked", False)
     x, y = rng.normal(size=(6, 4, 3)), rng.normal(size=(6, 2))
 
     def fitted(cls, **options):
@@ -256,7 +271,8 @@ def test_models_without_old_functions(rng):
 
     fitted(keras.layers.LSTM)
     models = [fitted(keras.layers.GRU, run_eagerly=True), fitted(tf_rnn_ops.keras.LSTM)]
+    models += [fitted(lambda units: keras.layers.LSTM(units, use_cudnn=False))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with accelerate():
-            assert [explain(model, None)[0].path for model in models] == ["fused"] * 2
+            assert [explain(model, None)[0].path for model in models] == ["fused", "fused", "keras"]

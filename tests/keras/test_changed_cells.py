@@ -215,6 +215,25 @@ def test_method_of_one_layer(rng):
     assert [row.path for row in explain(both, print_fn=None)] == ["fused", "keras"]
 
 
+def test_a_class_that_extends_the_loop(rng, op_calls):
+    class Extended(rnn.LSTM):
+        def inner_loop(self, *args, **kwargs):
+            return super().inner_loop(*args, **kwargs)
+
+    layer = Extended(UNITS)
+    layer(tf.ones([2, 3, 3]))
+    assert op_calls and explain(layer, print_fn=None)[0].path == "fused"
+
+
+def test_a_class_of_a_namespace_without_a_name():
+    code = (
+        "class Own(base):\n def call(self, *args, **kwargs): return super().call(*args, **kwargs)"
+    )
+    space = {"base": rnn.PeepholeLSTMCell}
+    exec(code, space)
+    assert explain(keras.layers.RNN(space["Own"](UNITS)), print_fn=None)[0].path == "keras"
+
+
 def test_cells_in_a_stack(rng, op_calls):
     x = tf.constant(rng.normal(size=(2, 2, 3)), tf.float32)
     for name in ("call", "__call__"):
@@ -257,6 +276,9 @@ def test_norm_of_a_cell(rng, op_calls):
     cell.state_norm.call = doubled(cell.state_norm.call)
     assert_as_keras(cell, x, "state_norm", op_calls)
     assert not op_calls
+    cell = made("norm", rng)
+    cell.kernel_norm.rms_scaling = True
+    assert_as_keras(cell, x, "rms_scaling", op_calls)
 
 
 def test_int8_needs_the_methods_of_the_class(rng):
@@ -309,6 +331,13 @@ def test_convert_does_not_lose_a_method(owner, name, rng):
     setattr(owner, name, doubled(getattr(owner, name)))
     with pytest.raises(ValueError, match=name):
         rnn.convert(model)
+
+
+def test_convert_copies_a_model_with_another_fit(rng):
+    model = model_of(keras.layers.LSTM(UNITS))
+    model.fit = doubled(model.fit)
+    x = rng.normal(size=(2, 3, 3)).astype("float32")
+    np.testing.assert_allclose(rnn.convert(model)(x), model(x), atol=1e-6)
 
 
 def test_convert_does_not_lose_a_weight(rng):

@@ -100,6 +100,13 @@ def test_progress_is_for_a_terminal(monkeypatch):
             assert not blank.strip() and len(blank) >= len("text")
 
 
+def test_no_progress_without_a_stream(monkeypatch):
+    for stream in (None, object()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        with progress.Progress(print) as line:
+            line.show("text")  # an error would end the function that reports
+
+
 def test_compare_tells_its_progress(model, x, monkeypatch):
     monkeypatch.setattr(sys, "stdout", Terminal())
     found = compare(model, x, repeats=2)

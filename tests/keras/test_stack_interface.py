@@ -58,8 +58,6 @@ def test_arguments_but_the_first_have_names():
     """tf_rnn_ops.contrib.CudnnLSTM has the number of layers first."""
     with pytest.raises(TypeError, match="positional argument"):
         CudnnLSTM(2, 64)
-    with pytest.raises(TypeError, match="CudnnLSTM .*'droput'"):
-        CudnnLSTM(UNITS, droput=0.5)
     assert CudnnLSTM(units=UNITS).get_config()["units"] == UNITS
 
 

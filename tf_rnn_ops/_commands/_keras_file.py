@@ -23,7 +23,7 @@ def load(path: str | os.PathLike[str], unsafe: bool = False, advice: str = "") -
     import keras
 
     import tf_rnn_ops.keras  # noqa: F401 - the classes of its layers
-    from tf_rnn_ops.keras._export.errors import one_line
+    from tf_rnn_ops._one_line import one_line
 
     try:
         return keras.saving.load_model(path, safe_mode=not unsafe)

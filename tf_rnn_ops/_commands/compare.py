@@ -51,15 +51,15 @@ def main(argv: list[str] | None = None) -> int:
         if (given := getattr(options, name)) < 1:
             parser.error(f"--{name} must be at least 1, but it is {given}.")
 
+    from tf_rnn_ops import _keras_batch
     from tf_rnn_ops._commands import _keras_file
     from tf_rnn_ops.keras import compare
-    from tf_rnn_ops.keras._export import made_up
 
     try:
         model = _keras_file.load(options.model)
         if not model.compiled:
             model.compile("sgd", "mean_squared_error")
-        x = made_up.batch_for(model, _inputs(model), options.batch, options.time, padded=False)
+        x = _keras_batch.batch_for(model, _inputs(model), options.batch, options.time, padded=False)
         names = getattr(model, "output_names", None)  # only functional models have names
         y = _targets(model.loss, model.predict_on_batch(x), names)
         compare(model, x, y, repeats=options.repeats)

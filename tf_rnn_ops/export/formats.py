@@ -15,7 +15,7 @@ FORMATS = (SAVED_MODEL, "onnx", "litert", "openvino")
 # {end of a file's name: format}.
 _ENDS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino"}
 # Names of folders such as model.1, model.v2 and model.0rc1, which are of no format.
-_VERSION = re.compile(r"\.v?\d+\w*")
+_VERSION = re.compile(r"\.v?\d.*")
 # The formats in which an input and an output cannot have one name.
 ONE_NAMESPACE = ("onnx", "openvino")
 # The formats with nodes of int8.

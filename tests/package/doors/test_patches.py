@@ -45,6 +45,7 @@ OWN = {
     "export/litert/writing.py": {"converter.optimizations"},
     "export/onnx/running.py": {"options.intra_op_num_threads"},
     "export/onnx/writing.py": {"_Errors._before", "_Errors._users"},
+    "export/states.py": {"function.control_ret", "function.node_def"},
     "info.py": {"library.cudnnGetVersion.restype"},
     "keras/_convert/carry.py": {
         "delattr(new_layer, name)",
@@ -57,6 +58,7 @@ OWN = {
         "_thread.instead",
         "vars(found).update(vars(layer), **attributes)",
     },
+    "keras/_export/export.py": {"stream.observe"},
     "keras/_convert/stacks/stack_to_keras.py": {"layer.trainable", "operation.name"},
     # The store of the property supports_jit itself.
     "keras/layers/drop_in.py": {

@@ -135,6 +135,8 @@ PY_RULES = {
     "stock": ({"autodiff", "native"}, {"numpy", "tensorflow"}),
     "_difference": (set(), {"numpy"}),
     "_made_up": (set(), {"numpy"}),
+    "_keras_batch": ({"_made_up", "params/keras"}, {"keras", "numpy", "tensorflow"}),
+    "_one_line": (set(), set()),
     "_initializers": (set(), set()),
     "_op_table": (set(), set()),
     "_seeds": (set(), {"keras", "numpy", "tensorflow"}),
@@ -199,7 +201,7 @@ PY_RULES = {
     ),
     "keras/_export": (
         {
-            *("_difference", "_made_up", "_whole"),
+            *("_difference", "_keras_batch", "_made_up", "_one_line", "_whole"),
             "export",
             "keras/_convert",
             "keras/_internals",
@@ -226,7 +228,7 @@ PY_RULES = {
         {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "tensorflow", "tf2onnx"},
     ),
     "_commands": (
-        {"_whole", "export", "info", "keras", "keras/_export", "portable"},
+        {"_keras_batch", "_one_line", "_whole", "export", "info", "keras", "portable"},
         {"google", "keras", "numpy", "tensorflow"},
     ),
     "info": ({"__init__", "native"}, {"keras", "numpy", "tensorflow"}),

@@ -13,10 +13,10 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops import _whole
+from tf_rnn_ops import _keras_batch, _whole
 from tf_rnn_ops.export import ExportedLayer, formats, saved_model
 from tf_rnn_ops.keras._export import export as tool
-from tf_rnn_ops.keras._export import made_up, signatures, verification
+from tf_rnn_ops.keras._export import signatures, verification
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +179,7 @@ def test_made_up_batches():
     y = keras.layers.Embedding(3, 2, mask_zero=True)(words) + keras.layers.Masking(-1.0)(x)
     y = rnn.CudnnLSTM(2)(y, sequence_lengths=lengths), keras.layers.LSTM(2)(x, mask=mask)
     model = keras.Model([words, x, lengths, mask], y)
-    ((drawn, floats, steps, valid),) = made_up.batch_for(model, signatures.of(model, None))
+    ((drawn, floats, steps, valid),) = _keras_batch.batch_for(model, signatures.of(model, None))
     right = np.arange(drawn.shape[1]) < np.sum(drawn > 0, 1, keepdims=True)
     assert drawn.dtype == np.int32 and drawn.max() == 2
     for rows in (drawn > 0, ~np.all(floats == -1, 2), valid):
@@ -199,7 +199,7 @@ def test_made_up_sizes_and_types():
         tf.TensorSpec([None, 2, 3], tf.bool, "g"),
     ]
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
-    arrays = made_up.batch_for(model, specs)
+    arrays = _keras_batch.batch_for(model, specs)
     for spec, array in zip(specs, arrays):
         assert spec.shape.is_compatible_with(array.shape)
         assert tf.as_dtype(array.dtype) == spec.dtype or spec.dtype == tf.string
@@ -212,18 +212,18 @@ def test_made_up_values_differ(dtype, shape):
     """A file that reverses or permutes an input has another result."""
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     spec = tf.TensorSpec(shape, dtype)
-    (array,) = made_up.batch_for(model, [spec])
+    (array,) = _keras_batch.batch_for(model, [spec])
     assert not np.array_equal(array[0], array[0, ::-1]) or (dtype, len(shape)) == ("bool", 2)
     if shape == (None, None) and dtype != "complex64":  # so that it may be a mask
         np.testing.assert_array_equal(array != 0, np.sort(array != 0, 1)[:, ::-1])
     if (dtype, len(shape)) == ("uint8", 3):
-        (array,) = made_up.batch_for(model, [spec], batch_size=30)
+        (array,) = _keras_batch.batch_for(model, [spec], batch_size=30)
         assert array.max() > 200  # also what a file with int8 for uint8 would change
 
 
 def _of_words(layer, dtype, *more):
     model = keras.Sequential([keras.Input((None,), dtype=dtype), layer, *more])
-    (words,) = made_up.batch_for(model, signatures.of(model, None))
+    (words,) = _keras_batch.batch_for(model, signatures.of(model, None))
     return np.unique(words[0])
 
 
@@ -236,6 +236,9 @@ def test_made_up_words_are_known():
         found = _of_words(layers.Embedding(5, 2, mask_zero=zero), "int32")
         assert found.max() < 5 and found.size > 3 and (found.min() > 0 or not zero)
     assert set(_of_words(layers.Embedding(1, 2), "int32")) == {0}
+    assert _of_words(layers.Embedding(300, 2), "uint8").size > 3  # an input has fewer values
+    texts = _of_words(layers.TextVectorization(vocabulary=[f"w{k}" for k in range(5000)]), "string")
+    assert len(texts) > 3 and texts[0].startswith("w")
     assert _of_words(layers.CategoryEncoding(2, output_mode="multi_hot"), "int32").max() < 2
 
 

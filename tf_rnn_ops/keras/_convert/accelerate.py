@@ -4,6 +4,7 @@ import functools
 import warnings
 
 import keras
+import tensorflow as tf
 
 from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._convert import traced
@@ -12,6 +13,9 @@ from tf_rnn_ops.keras.layers.drop_in import jit_property
 from tf_rnn_ops.keras.path import changes, environment, fused, switch
 
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
+
+# The number of names in a warning.
+_NAMED = 5
 
 # {(class of Keras, name of an attribute): (the attribute of Keras or None, our attribute)}.
 _replaced: dict = {}
@@ -55,8 +59,8 @@ def accelerate() -> Acceleration:
     of the block. It affects existing and new layers in all threads of the process, and subclasses of LSTM,
     GRU and SimpleRNN. It does not affect subclasses of RNN, because all recurrent layers are subclasses of
     RNN. Call it before `fit`, `evaluate` and `predict`: a function that one of them has traced does not change
-    until `model.compile` is called again. A warning names the models that have such functions. A second call is
-    harmless.
+    until `model.compile` is called. The first call in a process warns of models that have such functions, and
+    explain() tells of them. A second call is harmless.
 
     Returns:
         An Acceleration, a context manager with the method restore(). It may be ignored.
@@ -80,18 +84,22 @@ def accelerate() -> Acceleration:
         raise RuntimeError(
             f"accelerate() cannot replace the implementation of Keras's layers: {reason}"
         )
-    token = Acceleration()
-    with switch.lock:
-        names = [] if switch.active() else traced.find()
-        switch.add(token)
-        _patch()
-    if names:
+    if not switch.active() and (names := traced.names_of_models()):
         warnings.warn(
-            f"accelerate() does not change the functions that fit, evaluate or predict of {', '.join(map(repr, names))} "
-            "have traced with Keras's implementation: call compile() again.",
+            f"accelerate() does not change the functions that fit, evaluate or predict of {_listed(names)} have traced "
+            "with Keras's implementation: call compile() of these models after accelerate().",
             stacklevel=2,
         )
+    token = Acceleration()
+    with switch.lock:
+        switch.add(token)
+        _patch()
     return token
+
+
+def _listed(names):
+    shown = ", ".join(map(repr, names[:_NAMED]))
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} other models"
 
 
 def restore() -> None:
@@ -148,7 +156,8 @@ def _inner_loop(original, concerns):
         loop = functools.partial(original, self)
         if not switch.active() or not concerns(self):
             return loop(sequences, initial_state, mask, training=training)
-        traced.count_as_accelerated(self)
+        if not tf.executing_eagerly():
+            traced.count_as_accelerated(self)
         return fused.inner_loop(self, loop, sequences, initial_state, mask, training)
 
     changes.count_as_known(inner_loop, original)

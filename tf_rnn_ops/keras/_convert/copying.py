@@ -22,6 +22,11 @@ from tf_rnn_ops.params.keras.internals import call_of, flatten_layers
 
 # Methods of the class that each layer hides by an attribute.
 _HIDDEN_BY_KERAS = ("build", "quantize")
+# Methods that only a user calls: a copy without the change computes the same.
+_OF_USERS = (
+    *("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"),
+    *("save", "save_weights", "load_weights", "export", "summary"),
+)
 
 
 def copy_of(model, classes, stacks=False, compiled=True):
@@ -67,7 +72,7 @@ def _check_that_nothing_is_lost(found):
     for layer, copy in found.layers:
         attributes, new = vars(layer), vars(copy)
         methods = [name for name in attributes if callable(getattr(type(layer), name, None))]
-        lost = [name for name in methods if name not in new and name not in _HIDDEN_BY_KERAS]
+        lost = [name for name in methods if name not in {*new, *_HIDDEN_BY_KERAS, *_OF_USERS}]
         lost += [
             name
             for name in attributes.keys() & new.keys()

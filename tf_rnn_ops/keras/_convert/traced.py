@@ -7,60 +7,73 @@ import keras
 
 from tf_rnn_ops.keras.layers.paths import OURS
 from tf_rnn_ops.keras.layers.quantize_model import FUNCTIONS
+from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
-# The stock layers that have run under accelerate(), so that their functions may have the op.
-_accelerated: weakref.WeakSet = weakref.WeakSet()
-_with_loops: weakref.WeakSet = weakref.WeakSet()
+# {id of a stock layer: reference}: those that were traced under accelerate(). Not a WeakSet: a class may have no hash.
+_accelerated: dict[int, weakref.ref] = {}
+_has_looked = False
 
 
 def count_as_accelerated(layer):
-    """Remembers that a stock layer ran under accelerate()."""
-    _accelerated.add(layer)
+    """Remembers that a stock layer was traced under accelerate()."""
+    key = id(layer)
+    if not _is_accelerated(layer):
+        _accelerated[key] = weakref.ref(layer, lambda _: _accelerated.pop(key, None))
 
 
-def find():
-    """Finds the functions that fit, evaluate and predict have traced, when accelerate() begins.
+def _is_accelerated(layer):
+    reference = _accelerated.get(id(layer))
+    return reference is not None and reference() is layer
+
+
+def names_of_models():
+    """Finds the models that fit, evaluate or predict have traced, once in a process.
+
+    WHY once: it takes 0.1 s or more, and accelerate() may be in a loop.
 
     Returns:
-        The names of their models.
+        The names of the models, at the first call.
     """
+    global _has_looked
+    if _has_looked:
+        return []
+    _has_looked = True
     if not _models():
         return []
     gc.collect()  # a model may be garbage
-    found = _models()
-    for model in found:
-        _with_loops.update(_traced(model))
-    return sorted(model.name for model in found)
+    return sorted({model.name for model in _models()})
 
 
 def _models():
-    """The models on stock layers that have traced functions."""
+    """The models with layers that accelerate() would change, and traced functions."""
     # WHY get_referrers: Keras has no list of its models, and this is the fastest pass over all objects.
     return [
         one
         for one in gc.get_referrers(*_subclasses(keras.Model))
         if isinstance(one, keras.Model)
-        and not getattr(one, "run_eagerly", True)
-        and _traced(one)
-        and any(map(_is_stock, flatten_layers(one)))
+        and functions_of(one)
+        and any(map(_would_change, flatten_layers(one)))
     ]
 
 
-def _traced(model):
-    functions = (getattr(model, name, None) for name in FUNCTIONS)
-    return [one for one in functions if one is not None]
+def functions_of(model):
+    """The names of the functions that a model has traced."""
+    if getattr(model, "run_eagerly", True):
+        return []
+    return [name for name in FUNCTIONS if getattr(model, name, None) is not None]
 
 
-def functions_with_loops(model):
-    """The names of the functions of a model that were traced before accelerate()."""
-    return [name for name in FUNCTIONS if getattr(model, name, None) in _with_loops]
+def was_traced_before(layer):
+    """Whether a stock layer of a model with traced functions is in them with Keras's implementation."""
+    return not isinstance(layer, OURS) and not _is_accelerated(layer)
 
 
-def _is_stock(layer):
-    """Whether only accelerate() runs a layer on the op, and has not yet done so."""
-    is_recurrent = isinstance(layer, keras.layers.RNN) and not isinstance(layer, OURS)
-    return is_recurrent and layer not in _accelerated
+def _would_change(layer):
+    stock = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
+    if not isinstance(layer, stock) and type(layer) is not keras.layers.RNN:
+        return False
+    return was_traced_before(layer) and layer.built and eligibility.keras_reason(layer) is None
 
 
 def _subclasses(cls):

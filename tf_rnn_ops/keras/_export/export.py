@@ -14,13 +14,13 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops import _whole
+from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._convert.accelerate import Acceleration
 from tf_rnn_ops.keras._convert.convert import convert_silently
 from tf_rnn_ops.keras._export import int8_error, known_faults, signatures, verification
-from tf_rnn_ops.keras._export.errors import one_line
 from tf_rnn_ops.keras._export.layer_names import LayerNames
 from tf_rnn_ops.keras._export.outputs import Outputs
 from tf_rnn_ops.keras._export.streaming import Stream
@@ -188,13 +188,7 @@ def export(
         >>> [layer.target_op for layer in report.layers], report.difference < 1e-6
         (['LayerRNNPacked'], True)
     """
-    environment.refuse_keras_2(model, "model")
-    if not isinstance(model, keras.Model):
-        raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path must be a path, but it is {path!r}.")
-    if print_fn is not None and not callable(print_fn):
-        raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
+    _check_types(model, path, print_fn)
     _check_numbers(batch_size, time, tolerance)
     _check_verify(verify, verify_inputs)
     target = pathlib.Path(path).expanduser()
@@ -204,14 +198,14 @@ def export(
     # The number of steps of a stream is not that of its other inputs.
     fixed = None if streaming else time
     signature = signatures.of(model, input_signature, batch_size, fixed)
+    if isinstance(verify_inputs, (str, os.PathLike)):
+        verify_inputs = signatures.batch_of_file(verify_inputs, signature)
     notes = signatures.changed_names(model, input_signature, signature)
     if input_signature is None and signatures.has_open_batch(signature):
         notes += signatures.opened_batch(model)
-    if isinstance(verify_inputs, (str, os.PathLike)):
-        verify_inputs = signatures.batch_of_file(verify_inputs, signature)
-    if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
-        signature = signatures.of(model, None, 1, fixed)
-        notes.append("The batch size of the file is 1; batch_size gives another.")
+        if format == "litert":
+            signature = signatures.of(model, None, 1, fixed)
+            notes.append("The batch size of the file is 1; batch_size gives another.")
     with (
         _whole.whole(target) as unfinished,
         tempfile.TemporaryDirectory() as folder,
@@ -236,32 +230,18 @@ def export(
         if note := _why_not_run(verify, format):
             found: dict[str, Any] = {"note": note}
         else:
-            load = functools.partial(module.load, str(unfinished))
-            called = stream or signature
-            in_float32 = format in formats.WITHOUT_FLOAT64
-            in_int8 = quantize is not None
-            found = verification.verify(
-                model,
-                called,
-                outputs,
-                verify_inputs,
-                load,
-                in_int8,
-                in_float32,
-                tolerance,
-                progress,
+            file = verification.File(
+                called=stream or signature,
+                load=functools.partial(module.load, str(unfinished)),
+                in_int8=quantize is not None,
+                in_float32=format in formats.WITHOUT_FLOAT64,
             )
+            found = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
     if became_float and quantize is None:
         notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
     found["note"] = " ".join(filter(None, [*notes, *outputs.notes(), found["note"]]))
-    report = Exported(
-        path=str(target),
-        format=format,
-        layers=layers + looping,
-        size=size,
-        printed=print_fn is not None,
-        **found,
-    )
+    layers += looping
+    report = Exported(str(target), format, layers, size, printed=print_fn is not None, **found)
     if print_fn is not None:
         print_fn(report.table())
     return report
@@ -269,6 +249,16 @@ def export(
 
 def _why_not_run(verify, format):
     return "The file was not run." if not verify else formats.why_not_run(format)
+
+
+def _check_types(model, path, print_fn):
+    environment.refuse_keras_2(model, "model")
+    if not isinstance(model, keras.Model):
+        raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be a path, but it is {path!r}.")
+    if print_fn is not None and not callable(print_fn):
+        raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
 
 
 def _check_verify(verify, verify_inputs):

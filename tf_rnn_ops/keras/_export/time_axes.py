@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
+from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._convert import layer_calls, pairs
-from tf_rnn_ops.keras._export.errors import one_line
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
 # The numbers of calls whose steps replace an open number of steps. WHY not 1: a sequence of one step would fit any

@@ -2,14 +2,15 @@
 
 import contextlib
 import time
+from typing import Any, Callable, NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._export import agreement, feeds, time_axes
 from tf_rnn_ops.keras._export.agreement import Limits
-from tf_rnn_ops.keras._export.errors import one_line
 from tf_rnn_ops.keras._export.int8_error import Int8Error, is_quantized
 from tf_rnn_ops.keras._export.streaming import Stream
 from tf_rnn_ops.keras._report.timing import take_turns
@@ -33,17 +34,30 @@ _INT8_ERRORS, _OF_KNOWN_INT8 = 4.0, 0.03
 _REPEATS, _SECONDS = 20, 2.0
 
 
-def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance, progress):
+class File(NamedTuple):
+    """An exported file.
+
+    Attributes:
+        called: Its Stream, or its signature.
+        load: A function that loads it; see formats.Writer.
+        in_int8: Whether it has int8 weights that the model does not have.
+        in_float32: Whether its runtime computes float64 in float32.
+    """
+
+    called: Any
+    load: Callable[[], Callable]
+    in_int8: bool
+    in_float32: bool
+
+
+def verify(model, file, outputs, given, tolerance, progress):
     """Compares a file with its model.
 
     Args:
         model: The model.
-        called: The Stream of the file, or its signature.
+        file: The File.
         outputs: The Outputs of the file.
         given: The argument verify_inputs of export(), or its arrays.
-        load: A function that loads the file; see formats.Writer.
-        in_int8: Whether the file has int8 weights that the model does not have.
-        in_float32: Whether the runtime computes float64 in float32.
         tolerance: The argument of export().
         progress: A Progress.
 
@@ -53,15 +67,15 @@ def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance, 
     Raises:
         ValueError: The file or the model does not run, or the results differ by more than is allowed.
     """
-    streams = isinstance(called, Stream)
-    feed = (feeds.Steps if streams else feeds.Batch)(model, called, given)
-    int8 = Int8Error(model) if in_int8 or is_quantized(model) else None
-    limits = _limits(model, int8, in_float32)
+    streams = isinstance(file.called, Stream)
+    feed = (feeds.Steps if streams else feeds.Batch)(model, file.called, given)
+    int8 = Int8Error(model) if file.in_int8 or is_quantized(model) else None
+    limits = _limits(model, int8, file.in_float32)
     function = time_axes.without_states(model) if streams else model.__call__
     reference = tf.function(function, autograph=False)
     found, note = [], ""
     with _states_kept(model) as states:
-        call = _loaded(load)
+        call = _loaded(file.load)
         for k, arguments in enumerate(feed.calls):
             before = states.values()
             progress.show(f"checking the file: call {k + 1} of {len(feed.calls)}")
@@ -95,7 +109,7 @@ def verify(model, called, outputs, given, load, in_int8, in_float32, tolerance, 
         progress.show("timing the file and the model")
         timing = _timed(both)
     notes = [note, feed.note]
-    if streams and not called.sequences:
+    if streams and not file.called.sequences:
         notes.append("The model has one number of steps, so no state was passed from call to call.")
     worst = max(found, key=lambda one: one.excess)
     return _measured(worst, timing, notes) | {"inputs": _shapes(feed.first_arguments)}

@@ -83,4 +83,5 @@ def counts_dropout_masks():
     Needs that the constructors set dropout_mask_count. Without it the result is False, as for a Keras whose cells have
     one mask.
     """
-    return "dropout_mask_count" in keras.layers.LSTMCell.__init__.__code__.co_names
+    code = getattr(keras.layers.LSTMCell.__init__, "__code__", None)
+    return code is not None and "dropout_mask_count" in code.co_names

@@ -104,14 +104,16 @@ def explain(
         Explanation(name, type(layer).__name__, *paths.path_of(layer, compiled))
         for name, layer in layers
     ]
-    old = traced.functions_with_loops(model)
-    if old and switch.active():
+    functions = traced.functions_of(model)
+    if functions and switch.active():
         reason = (
-            f"{' and '.join(old)} traced before accelerate(): call compile() of the model again"
+            f"{' and '.join(functions)} traced before accelerate(): call compile() of the model"
         )
         rows = [
             row._replace(path=paths.KERAS, reason=reason)
-            if row.path != paths.KERAS and not paths.is_ours(layer)
+            if row.path != paths.KERAS
+            and not paths.is_ours(layer)
+            and traced.was_traced_before(layer)
             else row
             for row, (_, layer) in zip(rows, layers)
         ]

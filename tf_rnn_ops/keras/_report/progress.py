@@ -16,7 +16,7 @@ class Progress:
         Args:
             print_fn: The argument of the function.
         """
-        self._is_shown = print_fn is print and sys.stdout.isatty()
+        self._is_shown = print_fn is print and getattr(sys.stdout, "isatty", bool)()
         self._length = 0
 
     def show(self, text: str) -> None:

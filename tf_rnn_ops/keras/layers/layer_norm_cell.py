@@ -119,6 +119,8 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
             return "norm_epsilon=0; the op needs a positive number"
         for norm in self._norms():
             usual = type(norm) is keras.layers.LayerNormalization and norm.scale and norm.center
+            usual = usual and not getattr(norm, "rms_scaling", False)
+            usual = usual and keras.tree.flatten(norm.axis) in ([-1], [1])
             if not usual or norm.epsilon != rounded(self.norm_epsilon):
                 return f"{norm.name!r} of {self.name!r} has been changed"
             if reason := changes.step_reason(norm):

@@ -27,12 +27,9 @@ class CudnnStack(StackOptions):
         recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
         recurrent_constraint=None, bias_constraint=None, go_backwards=False, stateful=False,
         seed=None, activity_regularizer=None, name=None, dtype=None, trainable=True,
-        input_shape=None, **kwargs,
+        input_shape=None,
     ) -> None:  # fmt: skip
-        arguments = given(locals())
-        if unknown := arguments.pop("kwargs"):  # Python's own error would name this class
-            raise TypeError(f"{type(self).__name__} has no argument {next(iter(unknown))!r}.")
-        super().__init__(**arguments)
+        super().__init__(**given(locals()))
         policies.check_mode(self, _NO_INT8)
 
     def build(self, input_shape):

@@ -40,8 +40,8 @@ def remember(cls):
 
 def _is_of(function, cls):
     """Whether a function is from the package of a class: a user may have replaced it before the import."""
-    of_function, of_class = function.__globals__["__name__"], cls.__module__
-    return of_function.split(".")[0] == of_class.split(".")[0]
+    of_function = getattr(function, "__globals__", {}).get("__name__") or ""
+    return of_function.split(".")[0] == cls.__module__.split(".")[0]
 
 
 for _cls in (*_GATES, keras.layers.StackedRNNCells, keras.layers.LayerNormalization):
@@ -71,7 +71,9 @@ def loop_reason(layer):
 
 def own_loop_reason(layer):
     """Tells whether Keras calls an inner_loop that is neither Keras's nor that of this package."""
-    if "inner_loop" in vars(layer) or type(layer).inner_loop not in _loops:
+    cls = next(cls for cls in type(layer).__mro__ if "inner_loop" in vars(cls))
+    is_users = cls.__module__.split(".")[0] not in ("keras", "tf_rnn_ops")  # its method calls ours
+    if "inner_loop" in vars(layer) or not (is_users or cls.inner_loop in _loops):
         return "inner_loop of the layer is neither Keras's nor that of tf_rnn_ops.keras"
     return None
 
@@ -102,6 +104,8 @@ def step_reason(cell):
 
 def _weights_reason(cell):
     columns = cell.units * _gates(cell)
+    if cell.kernel is None or cell.recurrent_kernel is None:
+        return "it has no kernel or no recurrent_kernel"
     if cell.kernel.shape[-1] not in (columns, None):
         return (
             f"units={cell.units} does not fit the kernel, which has {cell.kernel.shape[-1]} columns"
@@ -134,9 +138,11 @@ def dropout_reason(cell):
     """
     if isinstance(cell, keras.layers.SimpleRNNCell) or not (cell.dropout or cell.recurrent_dropout):
         return None
+    if not overridden.counts_dropout_masks():
+        return None
     has_masks = getattr(cell, "dropout_mask_count", None) == _gates(cell)
     wants_masks = cell.implementation == 1
-    if overridden.counts_dropout_masks() and has_masks != wants_masks:
+    if has_masks != wants_masks:
         return f"implementation={cell.implementation} was set after the cell was made"
     if cell.recurrent_dropout and not wants_masks:
         return "recurrent_dropout was set after the cell was made"

@@ -11,8 +11,8 @@ from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # The sizes of open dimensions: of the first dimension, and of other dimensions.
 _BATCH, _TIME = 3, 7
-# The number of words of the longest text.
-_WORDS = 4
+# The number of words of the longest text, and of all texts.
+_WORDS, _MOST_WORDS = 4, 100
 
 
 def batch_for(
@@ -44,7 +44,7 @@ def batch_for(
     specs = keras.tree.flatten(signature)
     steps = _made_up.least_steps((tuple(spec.shape) for spec in specs), time)
     sizes = {"first": batch_size, "others": time, "steps": steps}
-    values = {"integers": _integers(layers, specs), "texts": _texts(layers)}
+    values = {"integers": _integers(layers, specs), "texts": _texts(layers, specs)}
     rng = np.random.default_rng(seed)
 
     def made(spec):
@@ -85,9 +85,11 @@ def _integers(layers, specs):
     return range(min(0 if may_be_zero else 1, min(counts) - 1), min(counts))
 
 
-def _texts(layers):
+def _texts(layers, specs):
     """Strings of words that the layers of a model know."""
-    words = _vocabulary(layers, keras.layers.TextVectorization)
+    if not any(tf.as_dtype(spec.dtype) == tf.string for spec in specs):
+        return _made_up.TEXTS
+    words = _vocabulary(layers, keras.layers.TextVectorization)[:_MOST_WORDS]
     if words:
         return [" ".join(np.roll(words, -k)[: _WORDS - k % _WORDS]) for k in range(len(words))]
     return _vocabulary(layers, keras.layers.StringLookup) or _made_up.TEXTS
