@@ -21,7 +21,7 @@ from tf_rnn_ops.params.cells import (
 from tf_rnn_ops.params.layout import Layout
 
 _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_reverse)?")
-# What a weight is computed from: of torch.nn.utils.parametrize, and of the older weight_norm and spectral_norm.
+# The tensors from which a weight is computed: of torch.nn.utils.parametrize, of older weight_norm and spectral_norm.
 _COMPUTED = re.compile(
     rf"parametrizations\.(?P<new>{_NAME.pattern})\..*|(?P<old>{_NAME.pattern})_(?P<end>g|v|orig)"
 )

@@ -14,7 +14,7 @@ namespace elementwise {
 
 // ---- Forward ----
 
-// An invalid length is stored as -1, which is no length of a gradient.
+// An invalid length is stored as -1, so that it differs from every length of a gradient.
 RNN_OPS_DEVICE void StoreHeader(const LayerCall& call, Int64 b, bool valid) {
   StepsIn(call.header)[b] = valid ? (int)StepsOf(call, b) : -1;
   if (b > 0) return;
