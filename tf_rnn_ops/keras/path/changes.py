@@ -72,10 +72,8 @@ def loop_reason(layer):
 def own_loop_reason(layer):
     """Tells whether Keras calls an inner_loop that is neither Keras's nor that of this package."""
     cls = next(cls for cls in type(layer).__mro__ if "inner_loop" in vars(cls))
-    is_users = cls.__module__.split(".")[0] not in (
-        "keras",
-        "tf_rnn_ops",
-    )  # its method calls that of this package
+    # The method of a user's class calls that of this package.
+    is_users = cls.__module__.split(".")[0] not in ("keras", "tf_rnn_ops")
     if "inner_loop" in vars(layer) or not (is_users or cls.inner_loop in _loops):
         return "inner_loop of the layer is neither Keras's nor that of tf_rnn_ops.keras"
     return None
