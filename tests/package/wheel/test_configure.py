@@ -77,17 +77,18 @@ def test_python_from_the_environment(tree_with_headers):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "variables", "named"),
     [
-        (["--python", "/no/such/python"], "Python not found: pass --python PATH"),
-        (["--python"], "--python needs a path"),
-        (["--cuda"], "unknown argument --cuda; see ./configure.sh --help"),
-        (["--no-install"], "unknown argument --no-install; see ./configure.sh --help"),
+        (["--python", "/no/such/python"], {}, "Python not found"),
+        (["--python"], {}, "--python"),
+        (["--cuda"], {}, "--cuda"),
+        (["--python", sys.executable], {"USE_BAZEL_VERSION": "/no/bazel"}, "USE_BAZEL_VERSION"),
     ],
 )
-def test_bad_arguments(tree, arguments, said):
-    run = configure(tree, *arguments)
-    assert (run.returncode, run.stderr) == (1, f"configure.sh: {said}\n")
+def test_bad_arguments(tree, arguments, variables, named):
+    run = configure(tree, *arguments, **variables)
+    assert run.returncode == 1 and named in run.stderr
+    assert not (tree / ".tf_configure.bazelrc").exists()
 
 
 def test_python_without_tensorflow(tree, tmp_path_factory):
@@ -95,17 +96,7 @@ def test_python_without_tensorflow(tree, tmp_path_factory):
     venv.create(folder, with_pip=False, symlinks=True)
     run = configure(tree, "--python", str(folder / "bin" / "python"))
     assert run.returncode == 1
-    last = run.stderr.splitlines()[-1]
-    assert last == (
-        f"configure.sh: run: {folder}/bin/python -m pip install 'tensorflow-cpu~=2.21.0'"
-    )
-    assert not (tree / ".tf_configure.bazelrc").exists()
-
-
-def test_unusable_bazel(tree):
-    run = configure(tree, "--python", sys.executable, USE_BAZEL_VERSION="/no/such/bazel")
-    assert run.returncode == 1
-    assert run.stderr.startswith("preflight.sh: no usable Bazel 4.2: set USE_BAZEL_VERSION to the")
+    assert f"{folder}/bin/python -m pip install" in run.stderr.splitlines()[-1]
     assert not (tree / ".tf_configure.bazelrc").exists()
 
 
@@ -118,7 +109,7 @@ def test_nothing_is_installed(tree, tmp_path):
         (folder / name).chmod(0o755)
     run = configure(tree, "--python", sys.executable, BAZELISK="", PATH=f"{folder}:/usr/bin:/bin")
     assert run.returncode == 1
-    assert run.stderr == "preflight.sh: bazelisk is missing: npm install -g @bazel/bazelisk\n"
+    assert "bazelisk is missing" in run.stderr and "called" not in run.stderr
     assert not (tree / ".tools").exists()
 
 
@@ -129,4 +120,4 @@ def test_headers_that_are_not_there_are_named_and_not_downloaded(tree):
         [*command, "--no-download", "2.18", "x86_64"], capture_output=True, text=True, check=False
     )
     assert (run.returncode, run.stdout) == (1, "")
-    assert run.stderr == "tensorflow-cpu~=2.18.0 for x86_64 is not in .tools/tensorflow\n"
+    assert "tensorflow-cpu~=2.18.0" in run.stderr
