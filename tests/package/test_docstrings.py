@@ -87,38 +87,3 @@ def test_functions_describe_arguments_results_and_errors(name):
     assert signature.return_annotation is not inspect.Signature.empty
     assert "Raises:" in doc or function in NEVER_RAISE
     assert "Returns:" in doc or signature.return_annotation in (None, "None")
-
-
-def unexpected_indentation(doc):
-    """The lines before the first section that docutils, and so `make docs`, rejects as "Unexpected indentation"."""
-    lines = re.split(r"^\w+:$", inspect.cleandoc(doc), maxsplit=1, flags=re.MULTILINE)[
-        0
-    ].splitlines()
-    found = []
-    for before, last, line in zip(lines, lines[1:], lines[2:], strict=False):
-        if before and last and line:
-            widths = [len(one) - len(one.lstrip()) for one in (before, last, line)]
-            if widths[0] == widths[1] < widths[2]:
-                found.append(line)
-    return found
-
-
-@pytest.mark.parametrize("name", list(ALL))
-def test_blocks_of_docstrings_begin_after_an_empty_line(name):
-    assert unexpected_indentation(ALL[name].__doc__ or "") == []
-
-
-def test_a_block_without_an_empty_line_before_it_is_found():
-    assert unexpected_indentation("A title.\n\none\ntwo\n    block\n\nArgs:\n    x: 1") == [
-        "    block"
-    ]
-    assert unexpected_indentation("A title.\n\none\ntwo\n\n    block\n    its end\nterm\n") == []
-
-
-def test_what_is_missing_is_found():
-    """The checks find functions without an example or with **kwargs among private ones."""
-    from tf_rnn_ops.keras.layers import numbers, options
-
-    assert ">>> " not in numbers.integer.__doc__
-    init = inspect.signature(options.WithOptions.__init__)
-    assert any(one.kind is one.VAR_KEYWORD for one in init.parameters.values())

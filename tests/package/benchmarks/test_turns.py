@@ -72,37 +72,11 @@ def test_programs_take_turns_in_alternating_order(program, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("passes", "message"),
-    [
-        (["packing", "backward"], "different passes"),
-        (["forward"], "fewer passes"),
-        ([], "fewer passes"),
-    ],
+    ("seconds", "passes", "fails"),
+    [(NEW, ["packing", "backward"], False), (NEW, [], False), (NEW[:3], ["forward"], False)]
+    + [(NEW, ["forward", "backward"], True)],
 )
-def test_programs_with_other_passes(program, passes, message):
-    with pytest.raises(SystemExit, match=message):
-        turns.main([program("old", OLD), program("new", NEW, passes), "x", *OPTIONS])
-
-
-def test_programs_without_kernels_of_the_instruction_set(program):
-    with pytest.raises(SystemExit, match="no kernels of --isa avx2"):
-        turns.main([program("old", OLD, []), program("new", NEW, []), "x", *OPTIONS])
-
-
-@pytest.mark.parametrize(("seconds", "fails"), [((), False), (NEW[:3], False), (NEW, True)])
-def test_program_that_ends_in_a_pass(program, seconds, fails):
-    with pytest.raises(SystemExit, match="new.* ended in the middle of a pass"):
-        turns.main([program("old", OLD), program("new", seconds, fails=fails), "x", *OPTIONS])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--turns", "1"], "--turns must be at least 2: got 1"),
-        (["--cpu", "0", "--threads", "2"], "--cpu is for one thread: got --threads 2"),
-    ],
-)
-def test_options_that_make_no_sense(options, message, capsys):
+def test_programs_that_do_not_fit(program, seconds, passes, fails):
+    """Other passes, no kernels of the instruction set, an end in the middle of a pass."""
     with pytest.raises(SystemExit):
-        turns.main(["old", "new", "x", "--isa", "avx2", *options])
-    assert message in capsys.readouterr().err
+        turns.main([program("old", OLD), program("new", seconds, passes, fails), "x", *OPTIONS])

@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import threading
 
-import pages
 import pytest
+
+from support import pages
 
 SITE = pages.ROOT / "build" / "site"
 BROWSER = shutil.which("chromium")

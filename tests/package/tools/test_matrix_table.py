@@ -37,13 +37,3 @@ def test_a_run_replaces_its_own_rows(tmp_path):
         f"| 3.12 | 2.19 | | | no such Python here | {today} |",
         f"| 3.13.0 | 2.21.0 | 3.15.1 | 2.5.5 | 1 failed | {today} |",
     ]
-
-
-def test_the_page_has_a_place_for_it():
-    begin, end = tool.MARKS
-    assert tool.PAGE.read_text().count(begin) == 1
-    assert end in tool.PAGE.read_text().split(begin)[1]
-
-
-def test_the_tests_exist():
-    assert [name for name in tool.TESTS if not (ROOT / "tests" / name).exists()] == []

@@ -25,18 +25,3 @@ def test_messages_of_python():
 def test_comments_of_cpp():
     code = "// One.\nint x;  // not a line of its own\n  // Two.\n"
     assert prose.COMMENTS[".h"](code) == {1: "One.", 3: "Two."}
-
-
-def test_a_copy_keeps_the_line_numbers(tmp_path):
-    page = prose.copy(ROOT / "tools" / "prose" / "lint.py", tmp_path)
-    source = (ROOT / "tools" / "prose" / "lint.py").read_text().splitlines()
-    copied = page.read_text().splitlines()
-    assert len(copied) == len(source)
-    (line,) = [k for k, text in enumerate(source) if "# For `git ls-files`." in text]
-    assert copied[line] == source[line].lstrip("# ")
-
-
-def test_every_rule_has_an_example():
-    """prh checks the examples (specs) when it reads the rules."""
-    text = (ROOT / "tools" / "prose" / "rules.yml").read_text()
-    assert text.count("- expected:") == text.count("      - from:") > 20
