@@ -96,78 +96,95 @@ def copied_package(tmp_path):
     return target
 
 
-def test_tensorflow_is_missing(fake_tensorflow):
-    path = fake_tensorflow("raise ModuleNotFoundError('No module named tensorflow')")
-    line = _warning(_run("-c", WITHOUT_OPS, path=path, imported=False))
-    assert line.startswith(f"tf_rnn_ops needs TensorFlow {ANY_OF}, which cannot be imported")
-    assert "pip install" in line
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("raise ModuleNotFoundError('No module named tensorflow')", "cannot be imported"),
+        *((f"__version__ = {v!r}", v) for v in ("2.17.1", "2.99.0-rc1", "3.21.0", "2.2.1")),
+    ],
+)
+def test_no_tensorflow_of_these_versions(source, named, fake_tensorflow):
+    line = _warning(_run("-c", WITHOUT_OPS, path=fake_tensorflow(source), imported=False))
+    assert f"TensorFlow {ANY_OF}, " in line and named in line and "pip install" in line
 
 
-@pytest.mark.parametrize("version", ("2.17.1", "2.99.0-rc1", "3.21.0", "2.2.1"))
-def test_tensorflow_of_another_version(version, fake_tensorflow):
-    path = fake_tensorflow(f"__version__ = {version!r}")
-    line = _warning(_run("-c", WITHOUT_OPS, path=path, imported=False))
-    assert line.startswith(f"This build of tf_rnn_ops works with TensorFlow {ANY_OF}, but")
-    assert version in line and "pip install" in line
-
-
-def test_tensorflow_of_another_version_without_any_library(copied_package):
-    """As with the wheel for any machine: the wheel for this one would not help."""
-    script = "import tensorflow; tensorflow.__version__ = '2.17.1'" + WITHOUT_OPS
-    line = _warning(_run("-c", script, path=copied_package.parent))
-    assert line.startswith(
-        f"This build of tf_rnn_ops works with TensorFlow {', '.join(TENSORFLOW[:-1])} or "
-        f"{TENSORFLOW[-1]}, but TensorFlow 2.17.1 is installed."
-    )
-
-
-def test_library_is_missing(copied_package):
-    line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
-    assert f"{LIBRARY} does not exist" in line and "make develop" in line
-
-
-def test_another_machine(copied_package):
-    script = (
-        "import platform; platform.system = lambda: 'Darwin'; platform.machine = lambda: 'arm64'"
-    )
-    line = _warning(_run("-c", script + WITHOUT_OPS, path=copied_package.parent))
-    assert line.startswith(
-        "tf_rnn_ops has no kernels for Darwin on arm64, only for Linux on x86_64 or aarch64."
-    )
-
-
-def _write_foreign(path):
-    """An ELF file for another processor, complete as far as its header says."""
+def _write_foreign(folder):
+    """Writes an ELF file for another processor, complete as far as its header says."""
     header = bytearray(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes())
     header[18:20] = (183).to_bytes(2, "little")  # AArch64
-    path.write_bytes(header)
+    (folder / LIBRARY).write_bytes(header)
 
 
-@pytest.mark.parametrize(
-    ("write", "message"),
-    [
-        (lambda path: path.write_bytes(b"not a library"), "cut off or not a shared object"),
-        (lambda path: path.write_bytes(b""), "cut off or not a shared object"),
-        (
-            lambda path: path.write_bytes(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes()[:-9999]),
-            "cut off or not a shared object",
-        ),
-        (
-            _write_foreign,
-            "is for aarch64, but this machine is x86_64: install the wheel for x86_64.",
-        ),
-        (lambda path: path.mkdir(), "cannot be read (Is a directory)"),
-    ],
-    ids=["text", "empty", "truncated", "another processor", "folder"],
-)
-def test_library_is_broken(write, message, copied_package):
-    write(copied_package / LIBRARY)
-    assert message in _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
+def _nothing(folder):
+    """Leaves a copy of the package as it is."""
+
+
+def _copy(*names):
+    """Copies libraries from the package; `A=B` copies B under the name A."""
+
+    def copy(folder):
+        for name in names:
+            new, _, old = name.rpartition("=")
+            shutil.copy(PACKAGE / old, folder / (new or old))
+
+    return copy
+
+
+def _write(data):
+    """Writes the library; the data may be a function of the content of the real one."""
+
+    def write(folder):
+        (folder / LIBRARY).write_bytes(
+            data(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes()) if callable(data) else data
+        )
+
+    return write
+
+
+CUT = "cut off or not a shared object"
+ON_A_MAC = "import platform; platform.system = lambda: 'Darwin'; platform.machine = lambda: 'arm64'"
+
+
+# {case: (what becomes of a copy without libraries, code before the import, what the warning names)}.
+BROKEN = {
+    "no library": (_nothing, "", [f"{LIBRARY} does not exist", "make develop"]),
+    # As with the wheel for any machine: the wheel for this one would not help.
+    "no library, another TensorFlow": (
+        _nothing,
+        "import tensorflow; tensorflow.__version__ = '2.17.1'",
+        [f"{', '.join(TENSORFLOW[:-1])} or {TENSORFLOW[-1]}, ", "TensorFlow 2.17.1"],
+    ),
+    "another machine": (_nothing, ON_A_MAC, ["Darwin on arm64", "x86_64 or aarch64"]),
+    "text": (_write(b"not a library"), "", [CUT]),
+    "empty": (_write(b""), "", [CUT]),
+    "cut off": (_write(lambda data: data[:-9999]), "", [CUT]),
+    "another processor": (_write_foreign, "", ["is for aarch64", "x86_64"]),
+    "a folder": (lambda folder: (folder / LIBRARY).mkdir(), "", ["Is a directory"]),
+    "no baseline": (_copy(LIBRARY), "", [BASELINE, "No such file", "install the wheel again"]),
+    # The symbols of the kernels name the version.
+    "another baseline": (
+        _copy(LIBRARY, f"{BASELINE}={LIBRARY}"),
+        "",
+        ["undefined symbol", "install the wheel for this TensorFlow"],
+    ),
+    "libraries of other TensorFlows": (
+        _copy(f"_tf_rnn_ops.tf2.17.so={LIBRARY}", f"_tf_rnn_ops.tf2.9.so={LIBRARY}"),
+        "",
+        ["2.9 or 2.17", f"TensorFlow {tf.__version__}", "tensorflow-cpu~=2.17.0"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_library_is_missing_or_broken(case, copied_package):
+    prepare, before, named = BROKEN[case]
+    prepare(copied_package)
+    line = _warning(_run("-c", before + WITHOUT_OPS, path=copied_package.parent))
+    assert all(part in line for part in named), line
 
 
 def test_variants_that_are_cut_off_cost_speed_alone(copied_package):
-    for name in (LIBRARY, BASELINE):
-        shutil.copy(PACKAGE / name, copied_package)
+    _copy(LIBRARY, BASELINE)(copied_package)
     variants = [path for path in PACKAGE.glob("_tf_rnn_ops_avx*.so")]
     for path in variants:
         (copied_package / path.name).write_bytes(path.read_bytes()[:5000])
@@ -182,25 +199,6 @@ def test_variants_that_are_cut_off_cost_speed_alone(copied_package):
     assert result.returncode == 0, result.stderr
     assert result.stdout.split()[-1] == "baseline"
     assert (tf_rnn_ops.cpu_isa() == "baseline") != ("it is cut off" in result.stderr)
-
-
-def test_the_baseline_is_missing(copied_package):
-    shutil.copy(PACKAGE / LIBRARY, copied_package)
-    line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
-    assert line.startswith(
-        f"{copied_package / BASELINE} cannot be read (No such file or directory): install the "
-        "wheel again."
-    )
-
-
-def test_the_baseline_is_of_another_version(copied_package):
-    """The other libraries of kernels do not have the symbols of the baseline, one of which names the version."""
-    shutil.copy(PACKAGE / LIBRARY, copied_package)
-    shutil.copy(PACKAGE / LIBRARY, copied_package / BASELINE)
-    line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
-    assert "undefined symbol" in line
-    assert "BaselineKernelTable" in line or "kPersistentArchive" in line
-    assert "install the wheel for this TensorFlow" in line
 
 
 KERAS_WITHOUT_OPS = """
@@ -257,20 +255,8 @@ def test_keras_layers_without_the_library(copied_package, tmp_path):
     _warning(_run("-c", KERAS_WITHOUT_OPS, *arguments, path=copied_package.parent))
 
 
-def test_a_library_of_another_tensorflow_is_not_taken(copied_package):
-    shutil.copy(PACKAGE / LIBRARY, copied_package / "_tf_rnn_ops.tf2.17.so")
-    shutil.copy(PACKAGE / LIBRARY, copied_package / "_tf_rnn_ops.tf2.9.so")
-    line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
-    assert line.startswith(
-        "This build of tf_rnn_ops works with TensorFlow 2.9 or 2.17, but TensorFlow "
-        f"{tf.__version__} is installed. Install a supported version with: "
-        "pip install 'tensorflow-cpu~=2.17.0'."
-    )
-
-
 def test_a_missing_stock_library(copied_package):
-    shutil.copy(PACKAGE / LIBRARY, copied_package)
-    shutil.copy(PACKAGE / BASELINE, copied_package)
+    _copy(LIBRARY, BASELINE)(copied_package)
     script = "import tf_rnn_ops; tf_rnn_ops.enable_stock_ops()"
     result = _run("-c", script, path=copied_package.parent)
     assert result.stderr.splitlines()[-1].startswith("ImportError: ")
@@ -279,8 +265,7 @@ def test_a_missing_stock_library(copied_package):
 
 
 def test_variants_are_optional(copied_package):
-    shutil.copy(PACKAGE / LIBRARY, copied_package)
-    shutil.copy(PACKAGE / BASELINE, copied_package)
+    _copy(LIBRARY, BASELINE)(copied_package)
     script = "import tf_rnn_ops; print(tf_rnn_ops.__file__, tf_rnn_ops.cpu_isa())"
     result = _run("-c", script, path=copied_package.parent)
     assert result.returncode == 0, result.stderr
@@ -313,11 +298,6 @@ def test_gradients_may_be_loaded_again():
     importlib.reload(tf_rnn_ops.autodiff.gradients)
 
 
-def test_get_lib_is_a_file():
-    assert pathlib.Path(tf_rnn_ops.get_lib()) == PACKAGE / LIBRARY
-    assert pathlib.Path(tf_rnn_ops.get_lib()).is_file()
-
-
 def test_info_names_everything():
     result = _run("-m", "tf_rnn_ops", "info", TF_RNN_OPS_CPU_ISA="baseline")
     assert result.returncode == 0, result.stderr
@@ -348,18 +328,16 @@ def test_info_survives_a_missing_library(copied_package):
     assert "TensorFlow  " in result.stdout
 
 
-def test_info_survives_a_missing_tensorflow(fake_tensorflow):
-    path = fake_tensorflow("raise ModuleNotFoundError('No module named tensorflow')")
-    result = _run("-m", "tf_rnn_ops", "info", path=path, imported=False)
-    assert result.returncode == 0, result.stderr
-    assert "not available: tf_rnn_ops needs TensorFlow" in result.stdout
-
-
 @pytest.mark.parametrize(
     "source",
-    ["raise TypeError('Descriptors cannot be created directly.')", "__version__ = '2.21.0'", ""],
+    [
+        "raise ModuleNotFoundError('No module named tensorflow')",
+        "raise TypeError('Descriptors cannot be created directly.')",
+        "__version__ = '2.21.0'",
+        "",
+    ],
 )
-def test_info_survives_a_broken_tensorflow(source, fake_tensorflow):
+def test_info_survives_a_missing_or_broken_tensorflow(source, fake_tensorflow):
     result = _run("-m", "tf_rnn_ops", "info", path=fake_tensorflow(source), imported=False)
     assert result.returncode == 0, result.stderr
     assert "not available: " in result.stdout and "Traceback" not in result.stderr
