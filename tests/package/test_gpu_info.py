@@ -1,7 +1,6 @@
 """The diagnosis of a GPU that TensorFlow failed to register, on installations made of empty libraries."""
 
 import os
-import pathlib
 import shutil
 import subprocess
 
@@ -72,7 +71,6 @@ def test_cusolver_outside_the_run_path(tmp_path, monkeypatch):
     assert ("GPU driver", "2 device(s)") in facts
     (text,) = [text for title, text in facts if title == "GPU library"]
     path = installation.library("libcusolver.so.11", "cusolver")
-    assert text.startswith(f"libcusolver.so.11 is installed as {path}, but TensorFlow")
     assert f"LD_LIBRARY_PATH={path.parent}" in text and f'ctypes.CDLL("{path}")' in text
 
 
@@ -85,27 +83,31 @@ def test_the_cure_for_cusolver_works(tmp_path, monkeypatch):
     assert facts["cuDNN"] == f"version 9.19.0 at {path}"
 
 
-def test_missing_library_names_its_package(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "package", "content", "reasons"),
+    [
+        ("libcufft.so.11", "cufft", None, ["pip install nvidia-cufft-cu12"]),
+        ("libcublas.so.12", "cublas", b"not a library", ["invalid ELF header", "too short"]),
+    ],
+)
+def test_missing_or_broken_library(name, package, content, reasons, tmp_path, monkeypatch):
     installation = Installation(tmp_path)
-    installation.library("libcufft.so.11", "cufft").unlink()
+    library = installation.library(name, package)
+    library.unlink()
+    if content:
+        library.write_bytes(content)
     texts = [text for title, text in installation.diagnose(monkeypatch) if title == "GPU library"]
-    assert any("libcufft.so.11 cannot be opened" in text for text in texts)
-    assert any("pip install nvidia-cufft-cu12" in text for text in texts)
-
-
-def test_broken_library_says_why(tmp_path, monkeypatch):
-    installation = Installation(tmp_path)
-    installation.library("libcublas.so.12", "cublas").write_bytes(b"not a library")
-    texts = [text for title, text in installation.diagnose(monkeypatch) if title == "GPU library"]
-    (text,) = [text for text in texts if text.startswith("libcublas.so.12 ")]
-    assert "invalid ELF header" in text or "too short" in text
+    assert any(name in text for text in texts)
+    assert any(reason in text for text in texts for reason in reasons)
 
 
 def test_no_driver(tmp_path, monkeypatch):
     installation = Installation(tmp_path)
     shutil.rmtree(installation.driver_folder)
-    facts = dict(installation.diagnose(monkeypatch))
-    assert facts["GPU driver"].startswith("there is none: libcuda.so.1")
+    assert "libcuda.so.1" in dict(installation.diagnose(monkeypatch))["GPU driver"]
+    # Nor a library of TensorFlow.
+    monkeypatch.setenv("LD_LIBRARY_PATH", "")
+    assert "libcuda.so.1" in dict(gpu_info.diagnose(tmp_path / "nothing"))["GPU driver"]
 
 
 @pytest.mark.parametrize(("code", "reason"), [(100, "no NVIDIA device"), (803, "older")])
@@ -120,9 +122,3 @@ def test_hidden_devices(tmp_path, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(installation.driver_folder))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
     assert gpu_info.diagnose(installation.tensorflow)[0][0] == "GPU hidden"
-
-
-def test_tensorflow_without_its_library(tmp_path, monkeypatch):
-    monkeypatch.setenv("LD_LIBRARY_PATH", "")
-    folder = pathlib.Path(tmp_path) / "tensorflow"
-    assert dict(gpu_info.diagnose(folder))["GPU driver"].startswith("there is none")

@@ -38,20 +38,6 @@ def test_every_format_hears_what_was_said(stream, capsys, tmp_path):
         assert file.getnframes() == 41 * 6 * 128
 
 
-def test_decoding(stream):
-    scores = [[0] * 11 for _ in range(6)]
-    for row, best in zip(scores, (2, 2, 0, 2, 3, 0), strict=True):
-        row[best] = 1
-    assert stream.decode(scores) == "bbc"
-
-
-@pytest.mark.parametrize(
-    ("heard", "count"), [("abc", 0), ("ac", 1), ("abbc", 1), ("adc", 1), ("", 3), ("cab", 2)]
-)
-def test_errors(stream, heard, count):
-    assert stream.errors(heard, "abc") == stream.errors("abc", heard) == count
-
-
 def test_a_file_keeps_the_features(stream, tmp_path, rng):
     features = 1.4 * rng.standard_normal((20, 16))
     stream.sound.write(tmp_path / "a.wav", features)

@@ -1,54 +1,30 @@
-"""The stored utterances and the checks of their loader."""
+"""The data of the demo (examples/japanese_vowels): the loader accepts the stored file alone, and convert makes it."""
 
 import re
 
 import numpy as np
 import pytest
 
+import convert
 import vowels
 
-
-@pytest.fixture(name="stored")
-def fixture_stored():
-    with np.load(vowels.DEFAULT_PATH) as arrays:
-        return dict(arrays)
+HEADER = "#A comment: with a colon\n@problemName JapaneseVowels\n@classLabel true 1 2\n@data\n"
 
 
-@pytest.fixture(name="splits", scope="module")
-def fixture_splits():
+@pytest.fixture(scope="module")
+def splits():
     return vowels.load()
 
 
-def write(path, **arrays):
-    np.savez_compressed(path, **arrays)
-    return path
-
-
-def expect_error(path, sentence):
-    with pytest.raises(vowels.DataError, match=re.escape(sentence)) as caught:
-        vowels.load(path)
-    assert path.name in str(caught.value)
-
-
-def test_counts_and_shapes(splits):
+def test_load(splits):
     train, test = splits
     assert train.frames.shape == (270, 26, 12)
     assert test.frames.shape == (370, 29, 12)
     assert np.bincount(train.speakers).tolist() == [30] * 9
     assert np.bincount(test.speakers).tolist() == [31, 35, 88, 44, 29, 24, 40, 50, 29]
-    assert (train.frames.dtype, train.lengths.dtype, train.speakers.dtype) == (
-        np.float32,
-        np.int32,
-        np.int32,
-    )
-
-
-def test_known_values(splits):
     # Read off the source: first and last coefficients of the first utterance of both files.
-    train, test = splits
-    np.testing.assert_array_equal(
-        train.frames[0, 0, [0, 1, 11]], np.float32([1.860936, -0.207383, 0.088728])
-    )
+    first = np.float32([1.860936, -0.207383, 0.088728])
+    np.testing.assert_array_equal(train.frames[0, 0, [0, 1, 11]], first)
     np.testing.assert_array_equal(train.frames[0, 19, [0, 11]], np.float32([1.261441, -0.175986]))
     assert (train.lengths[0], train.speakers[0]) == (20, 0)
     np.testing.assert_array_equal(test.frames[0, 18, [0, 11]], np.float32([1.388998, 0.108629]))
@@ -62,41 +38,6 @@ def test_hold_out_takes_the_last_of_each_speaker(splits):
     np.testing.assert_array_equal(held.frames[:6], splits[0].frames[24:30])
 
 
-def damaged(share):
-    """The stored file with a flipped byte."""
-    content = bytearray(vowels.DEFAULT_PATH.read_bytes())
-    content[int(len(content) * share)] ^= 0xFF
-    return bytes(content)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"not a zip file", b"PK\x03\x04" + bytes(60)]
-    + [vowels.DEFAULT_PATH.read_bytes()[:k] for k in (1000, 100_000)]
-    + [damaged(share) for share in (0.05, 0.3, 0.6, 0.9)],
-    ids=range(9),
-)
-def test_not_an_npz_file(tmp_path, content):
-    path = tmp_path / "bad.npz"
-    path.write_bytes(content)
-    expect_error(path, "cannot be read as an .npz file")
-
-
-def test_no_file(tmp_path):
-    expect_error(tmp_path / "none.npz", "no data file")
-    expect_error(tmp_path, "no data file")
-
-
-@pytest.mark.parametrize("name", ["low", "high", "lengths", "speakers"])
-def test_missing_array_and_wrong_dtype(tmp_path, stored, name):
-    array = stored.pop(name)
-    expect_error(write(tmp_path / "bad.npz", **stored), name)
-    stored[name] = array.astype(np.float64)
-    expect_error(write(tmp_path / "bad.npz", **stored), name)
-    stored[name] = array.astype(object)
-    expect_error(write(tmp_path / "bad.npz", **stored), "cannot be read as an .npz file")
-
-
 def cut(arrays, **rows):
     return arrays | {name: arrays[name][:count] for name, count in rows.items()}
 
@@ -107,27 +48,72 @@ def changed(arrays, name, index, value):
     return arrays | {name: array}
 
 
+# {case: (another content of the file, from the stored arrays; what the error names)}.
 BROKEN = {
+    "cut off": (lambda a: vowels.DEFAULT_PATH.read_bytes()[:1000], ".npz"),
+    "no array": (lambda a: {name: a[name] for name in ("low", "high", "lengths")}, "speakers"),
+    "another type": (lambda a: a | {"lengths": a["lengths"].astype(np.float64)}, "lengths"),
+    "objects": (lambda a: a | {"lengths": a["lengths"].astype(object)}, ".npz"),
     "an utterance is gone": (lambda a: cut(a, lengths=639, speakers=639), "lengths"),
     "a label is gone": (lambda a: cut(a, speakers=639), "speakers"),
     "a frame is gone": (lambda a: cut(a, low=9960, high=9960), "(9960, 12)"),
     "low and high differ": (lambda a: cut(a, low=9960), "'low'"),
     "too long": (lambda a: changed(a, "lengths", 5, 30), "30 frames"),
-    "empty": (lambda a: changed(a, "lengths", 5, 0), "0 to 29 frames"),
     "no such speaker": (lambda a: changed(a, "speakers", 639, 10), "speakers"),
     "out of range": (lambda a: changed(a, "high", (7, 3), 127), "magnitude"),
     "one unit off": (lambda a: changed(a, "low", (7, 3), a["low"][7, 3] ^ 1), "SHA-256"),
-    "another label": (lambda a: changed(a, "speakers", 0, 2), "SHA-256"),
 }
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_broken_content(tmp_path, stored, case):
-    breaking, named = BROKEN[case]
-    expect_error(write(tmp_path / "bad.npz", **breaking(stored)), named)
+def test_load_rejects(tmp_path, case):
+    with np.load(vowels.DEFAULT_PATH) as arrays:
+        content, named = BROKEN[case][0](dict(arrays)), BROKEN[case][1]
+    path = tmp_path / "bad.npz"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.savez_compressed(path, **content)
+    with pytest.raises(vowels.DataError, match=re.escape(named)):
+        vowels.load(path)
 
 
-def test_save_refuses_what_load_would(tmp_path):
-    with pytest.raises(vowels.DataError, match="lengths"):
-        vowels.save(tmp_path / "new.npz", np.zeros((7, 12)), [7], [1])
-    assert not (tmp_path / "new.npz").exists()
+def ts_lines(utterances):
+    for frames, length, speaker in zip(utterances.frames, utterances.lengths, utterances.speakers):
+        # The shortest text of a float32, as in the source: at most six decimals, at times 8.3E-4.
+        series = (",".join(map(str, column)) for column in frames[:length].T)
+        yield ":".join([*series, str(speaker + 1)])
+
+
+def write_ts(folder, splits, first=0):
+    """Writes the .ts files, the first without as many utterances."""
+    for name, split in zip(("TRAIN", "TEST"), splits):
+        lines = list(ts_lines(split))[first if name == "TRAIN" else 0 :]
+        path = folder / f"JapaneseVowels_{name}.ts"
+        path.write_text(HEADER + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_convert(splits, tmp_path, capsys):
+    new = tmp_path / "new.npz"
+    assert convert.main([str(tmp_path), "--output", str(new)]) == 1  # no source
+    write_ts(tmp_path, splits, first=1)
+    assert convert.main([str(tmp_path), "--output", str(new)]) == 1
+    assert "lengths" in capsys.readouterr().err and not new.exists()
+    write_ts(tmp_path, splits)
+    assert convert.main([str(tmp_path), "--output", str(new)]) == 0
+    for one, old in zip(vowels.load(new), splits):
+        np.testing.assert_array_equal(one.frames, old.frames)
+        np.testing.assert_array_equal(one.lengths, old.lengths)
+        np.testing.assert_array_equal(one.speakers, old.speakers)
+
+
+def test_read_ts(tmp_path):
+    path = tmp_path / "one.ts"
+    path.write_text("@data\n8.3E-4,-1.5:2,-0.000001:9\n", encoding="utf-8")
+    units, lengths, speakers = convert.read_ts(path)
+    assert units.tolist() == [[830, 2_000_000], [-1_500_000, -1]]
+    assert (lengths, speakers) == ([2], [9])
+    for line in ("0.1234567:1", "0.1,0.2:0.3:1", "0.1,?:1", "0.1,0.2", "NaN:1"):
+        path.write_text(f"@data\n{line}\n", encoding="utf-8")
+        with pytest.raises(vowels.DataError, match="line 2: "):
+            convert.read_ts(path)

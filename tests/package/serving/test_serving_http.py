@@ -4,9 +4,6 @@ import contextlib
 import http.client
 import io
 import json
-import pathlib
-import re
-import shlex
 import threading
 import wsgiref.util
 import wsgiref.validate
@@ -163,15 +160,6 @@ def test_the_application_for_gunicorn(application):
     ):
         said, answer = ask_application(application, path, method, b"{", length)
         assert said.startswith(status) and answer["error"]
-
-
-def test_the_command_for_gunicorn_names_the_application():
-    page = pathlib.Path(write_model.__file__).parents[2] / "docs/serving.md"
-    (command,) = re.findall(r"^(?:TF_\w+=\d+ )*(gunicorn .*)$", page.read_text(), re.MULTILINE)
-    module, name, folder = re.fullmatch(
-        r"(\w+):(\w+)\(\"(.*)\"\)", shlex.split(command)[-1]
-    ).groups()
-    assert (module, getattr(wsgi, name), folder) == ("wsgi", wsgi.Application, "/tmp/models")
 
 
 def test_a_folder_without_versions(tmp_path):
