@@ -2,9 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
-import tensorflow as tf
 
+from support import calls, layer_ops, packed_calls
+from support.layer_cases import layer_case
+from support.reference.spec import RnnSpec
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.native import loader
 
@@ -12,89 +15,29 @@ from tf_rnn_ops.native import loader
 SIZES = {"T": 7, "B": 5, "I": 3, "H": 4, "S": 2, "P": 2, "L": 2, "D": 2, "num_proj": 2, "G": 4}
 
 
-def _cudnn_rnn_tensors():
-    s = SIZES
-    count = s["L"] * s["D"]
-    attrs = {"direction": "bidirectional", "num_proj": s["S"]}
-    size = raw_ops.CudnnRNNParamsSize(
-        num_layers=s["L"], num_units=s["H"], input_size=s["I"], T=tf.float32, S=tf.int32, **attrs
-    )
-    inputs = {
-        "input": tf.zeros([s["T"], s["B"], s["I"]]),
-        "input_h": tf.zeros([count, s["B"], s["S"]]),
-        "input_c": tf.zeros([count, s["B"], s["H"]]),
-        "params": tf.zeros(size),
-        "sequence_lengths": tf.fill([s["B"]], s["T"]),
-    }
-    outputs = raw_ops.CudnnRNNV3(**inputs, **attrs)._asdict()
-    gradients = {f"{k}_backprop": outputs[k] for k in ("output", "output_h", "output_c")}
-    back_inputs = {**inputs, **outputs, **gradients}
-    back_outputs = raw_ops.CudnnRNNBackpropV3(**back_inputs, **attrs)._asdict()
-    packed = {"packed": tf.zeros([0], tf.uint8)}
-    packed_outputs = raw_ops.CudnnRNNV3Packed(**inputs, **packed, **attrs)._asdict()
-    seed = {"seed": tf.constant([3, 1], tf.int64)}
-    return {
-        "StatelessCudnnRNNV3": ({**inputs, **seed}, outputs),
-        "CudnnRNNV3Packed": ({**inputs, **packed}, packed_outputs),
-        "CudnnRNNV3": (inputs, outputs),
-        "CudnnRNNBackpropV3": (back_inputs, back_outputs),
-    }
-
-
-def _block_lstm_tensors():
-    t, b, i, h = (SIZES[letter] for letter in "TBIH")
-    inputs = {
-        "seq_len_max": tf.constant(t, tf.int64),
-        "x": tf.zeros([t, b, i]),
-        "cs_prev": tf.zeros([b, h]),
-        "h_prev": tf.zeros([b, h]),
-        "w": tf.zeros([i + h, 4 * h]),
-        "wci": tf.zeros([h]),
-        "wcf": tf.zeros([h]),
-        "wco": tf.zeros([h]),
-        "b": tf.zeros([4 * h]),
-    }
-    outputs = raw_ops.BlockLSTMV2(**inputs)._asdict()
-    back_inputs = {**inputs, **outputs, "cs_grad": outputs["cs"], "h_grad": outputs["h"]}
-    back_outputs = raw_ops.BlockLSTMGradV2(**back_inputs, use_peephole=False)._asdict()
-    return {
-        "BlockLSTMV2": (inputs, outputs),
-        "BlockLSTMGradV2": (back_inputs, back_outputs),
-    }
-
-
-def _layer_rnn_tensors():
-    t, b, i, h, g, s = (SIZES[letter] for letter in "TBIHGS")
-    inputs = {
-        "input": tf.zeros([t, b, i]),
-        "input_h": tf.zeros([b, s]),
-        "input_c": tf.zeros([b, h]),
-        "kernel": tf.zeros([i, g * h]),
-        "recurrent_kernel": tf.zeros([s, g * h]),
-        "bias": tf.zeros([g * h]),
-        "projection": tf.zeros([h, s]),
-        "peepholes": tf.zeros([3, h]),
-        "sequence_lengths": tf.fill([b], t),
-        "input_mask": tf.zeros([g, b, i]),
-        "recurrent_mask": tf.zeros([g, b, s]),
-    }
-    outputs = raw_ops.LayerRNN(**inputs)._asdict()
-    gradients = {f"{k}_backprop": outputs[k] for k in ("output", "output_h", "output_c")}
-    back_inputs = {**inputs, **outputs, **gradients}
-    back_outputs = raw_ops.LayerRNNBackprop(**back_inputs)._asdict()
-    packed_inputs = {n: t for n, t in inputs.items() if not n.endswith("_mask")}
-    packed_inputs["packed"] = tf.zeros([0], tf.uint8)
-    packed_outputs = raw_ops.LayerRNNPacked(**packed_inputs)._asdict()
-    return {
-        "LayerRNNPacked": (packed_inputs, packed_outputs),
-        "LayerRNN": (inputs, outputs),
-        "LayerRNNBackprop": (back_inputs, back_outputs),
-    }
-
-
 @pytest.fixture(scope="module")
 def tensors():
-    return {**_cudnn_rnn_tensors(), **_block_lstm_tensors(), **_layer_rnn_tensors()}
+    """{op: (its inputs, its outputs)} of one call of each op."""
+    t, b, i, h = (SIZES[letter] for letter in "TBIH")
+    rng = np.random.default_rng(0)
+    network = RnnSpec(
+        "lstm", layers=2, units=h, input_size=i, direction="bidirectional", num_proj=SIZES["S"]
+    )
+    stack = calls.rnn_calls(raw_ops, network, t, b, rng)
+    options = {"num_proj": SIZES["S"], "peepholes": True}
+    layer_rnn = layer_ops.calls(
+        raw_ops, layer_case("lstm", (t, b, i, h), rng, "float32", **options)
+    )
+    packed = [packed_calls.of_rnn(raw_ops, network, stack[1])]
+    packed += [packed_calls.of_layer(raw_ops, layer_rnn[0])]
+    packed = [call.with_tensor("packed", np.zeros(0, np.uint8)) for call in packed]
+    found = {}
+    for call in (*stack, *calls.block_calls(raw_ops, (t, b, i, h), rng), *layer_rnn, *packed):
+        # [0] stands for an absent tensor.
+        absent = {n for n, array in call.tensors.items() if np.shape(array) == (0,)} - {"packed"}
+        given = {n: array for n, array in call.tensors.items() if n not in absent}
+        found[call.op] = given, calls.run_eagerly(raw_ops, call)._asdict()
+    return found
 
 
 def _stated_shape(doc, name):

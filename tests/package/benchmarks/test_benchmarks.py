@@ -26,17 +26,13 @@ from benchmarks import (  # noqa: E402
     float64,
     gpu,
     kernel_sizes,
-    machine,
-    memory,
     peers,
     plots,
     problems,
     report,
     run,
     settings,
-    shape_costs,
     speech,
-    worker,
 )
 
 
@@ -108,13 +104,6 @@ def test_problems():
     assert int8.has_mode(training=False) and not int8.has_mode(training=True)
 
 
-def test_int8_weights_are_a_quarter_of_the_data():
-    problem = problems.Problem("lstm", T=1, B=1, I=3, H=4)
-    int8 = dataclasses.replace(problem, dtype="int8")
-    weights = 4 * 4 * (3 + 4 + 2)
-    assert memory.data_bytes(problem, False) - memory.data_bytes(int8, False) == 3 * weights
-
-
 @pytest.mark.parametrize("cell", ["lstm", "gru", "tanh", "relu"])
 def test_float64_is_the_reference(cell):
     problem = problems.Problem(cell, T=4, B=3, I=5, H=6, L=2, D=2)
@@ -169,31 +158,6 @@ def test_results_that_differ_are_left_out(wrong):
         run.compare({"y": [1.0, 2.0]}, {"y": [1.0, wrong]}, 1e-3)
 
 
-class _Int8:
-    int8 = True
-
-
-@pytest.mark.parametrize(
-    ("dtype", "peer", "spec", "runs"),
-    [
-        ("int8", _Int8(), "ours:packed", "int8"),
-        ("int8", object(), "ours:stack", None),
-        ("int8", object(), "onednn:@float32", "float32"),
-        ("bfloat16", object(), "onednn:@bfloat16", None),
-        ("bfloat16", object(), "ours:stack@float32", "float32"),
-        ("float32", object(), "ours:stack@float32", None),
-        ("float32", object(), "ours:stack", "float32"),
-    ],
-)
-def test_the_type_that_a_library_runs(dtype, peer, spec, runs):
-    fields = dataclasses.asdict(problems.Problem("lstm", 1, 1, 1, 1, dtype=dtype))
-    if runs is None:
-        with pytest.raises(peers.Unsupported):
-            worker.read_problem(fields, peer, spec)
-    else:
-        assert worker.read_problem(fields, peer, spec).dtype == runs
-
-
 def test_ratios():
     seconds = {"tf_rnn_ops": [2.0], "PyTorch": [3.0], "ONNX Runtime": [1.0]}
     assert report.ratio({"seconds": seconds}) == 0.5
@@ -211,58 +175,12 @@ def test_every_variant_of_ours_is_apart_from_the_other_libraries():
     assert set(report.OTHER_TYPES) == {name for name, spec in ours.items() if "@" in spec}
 
 
-@pytest.mark.parametrize(
-    ("flags", "largest"),
-    [({"avx2"}, 63), ({"avx2", "avx_vnni"}, 127), ({"avx2", "avx512_vnni"}, 127), (set(), 127)],
-)
-def test_weights_have_7_bits_where_sums_of_two_products_overflow(monkeypatch, flags, largest):
-    monkeypatch.setattr(machine, "_flags", lambda: flags)
-    assert machine.largest_int8() == largest
-
-
-def test_shape_costs_expect_and_mark():
-    random = [case for case in shape_costs.cases() if case.other.lengths == "random"]
-    assert random and all(0.3 < shape_costs.expected(case) < 0.8 for case in random)
-    row = {"case": "c", "mode": "m", "threads": 1, "seconds": [1, 2], "allowed": 1.15}
-    assert "**1.20**" in shape_costs.table([dict(row, factor=0.6, expected=0.5)])
-    assert "| 1.10 |" in shape_costs.table([dict(row, factor=0.55, expected=0.5)])
-
-
 def test_the_peak_of_speech_is_that_of_this_process():
     before = speech.peak_mebibytes()
     block = bytearray(int((before + 64) * 2**20))
     # Zeros of calloc are not resident: write to each page.
     block[::4096] = b"x" * len(block[::4096])
     assert speech.peak_mebibytes() > before + 32
-
-
-PLOTTED = {
-    "problem": {"cell": "lstm", "T": 1, "B": 2, "I": 3, "H": 4},
-    "mode": "training",
-    "threads": 2,
-    "seconds": {
-        "tf_rnn_ops": [0.9, 1.0, 5.0],
-        "tf_rnn_ops Keras": [2.0],
-        "Keras": [8.0],
-        "Keras jit": [6.0],
-        "PyTorch": [1.5],
-        "oneDNN": [1.25],
-        "TF BlockLSTMV2": [4.0],
-    },
-}
-
-
-def test_one_plot_for_each_series_and_number_of_threads(tmp_path):
-    assert plots.ratios(PLOTTED) == {
-        "Keras": 3.0,  # the faster one, with XLA
-        "the fastest other library": 1.25,
-        "TensorFlow": 4.0,  # without its own series: compared with our first variant
-    }
-    alone = {**PLOTTED, "mode": "inference", "seconds": {"tf_rnn_ops": [1.0]}}
-    rows = [PLOTTED, {**PLOTTED, "threads": 1}, alone]
-    plots.draw({"machine": {"cpu": "A CPU"}, "rows": rows}, tmp_path)
-    names = [f"speedup_{n}_{t}.svg" for n in ("keras", "library", "tensorflow") for t in (1, 2)]
-    assert sorted(p.name for p in tmp_path.iterdir()) == names
 
 
 @pytest.mark.parametrize("name", ["paths", "speedup_keras", "short_calls"])

@@ -58,22 +58,21 @@ def files(tree):
     return {str(p.relative_to(tree)) for p in tree.rglob("*") if "__pycache__" not in p.parts}
 
 
-def test_writes_one_file(tree_with_headers):
+@pytest.mark.parametrize(
+    ("arguments", "variables"),
+    [(["--python", sys.executable], {}), ([], {"PYTHON_BIN_PATH": sys.executable})],
+)
+def test_writes_one_file(arguments, variables, tree_with_headers):
     tree = tree_with_headers
     before = files(tree)
-    run = configure(tree, "--python", sys.executable)
+    run = configure(tree, *arguments, **variables)
     assert run.returncode == 0, run.stderr
+    assert f"{sys.executable}, TensorFlow {tf.__version__}" in run.stdout
     assert files(tree) - before == {".tf_configure.bazelrc"}
     written = (tree / ".tf_configure.bazelrc").read_text()
     assert f"# python={sys.executable}\n" in written
     (include,) = [line for line in written.splitlines() if "TF_INCLUDE_DIR" in line]
     assert (pathlib.Path(include.split('"')[1]) / "tensorflow" / "core").is_dir()
-
-
-def test_python_from_the_environment(tree_with_headers):
-    run = configure(tree_with_headers, PYTHON_BIN_PATH=sys.executable)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith(f"configured: {sys.executable}, TensorFlow {tf.__version__}")
 
 
 @pytest.mark.parametrize(

@@ -220,21 +220,6 @@ def test_an_interrupted_environment_is_made_again(tree, machine):
     assert (tree / "venv" / ".ready").exists()
 
 
-def test_progress_is_printed_while_pip_works(tree, machine):
-    pip = f'[[ $* != *"-r "* ]] || while [ ! -e {tree}/enough ]; do sleep 0.1; done'
-    # The second measurement of the folder ends pip's work.
-    command(
-        machine, "du", f"[ ! -e {tree}/n ] || : >{tree}/enough; : >{tree}/n; printf '7\\tvenv\\n'"
-    )
-    run = setup_venv(tree, machine, pip, TF_RNN_OPS_PROGRESS_SECONDS="0.1")
-    first, *still = run.stdout.splitlines()
-    assert first.startswith(f"installing {LOCKED} into venv: ")
-    assert still and all(
-        line.startswith(f"still installing {LOCKED} into venv: ") for line in still
-    )
-    assert all(line.endswith(" s, 7 MiB") for line in still)
-
-
 @pytest.mark.parametrize("name", ["build", "test"])
 def test_locked_versions(name):
     """The lock has the default TensorFlow, one version for each Python, and nothing of a machine."""
