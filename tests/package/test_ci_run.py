@@ -16,22 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAKE = '#!/bin/bash\necho "make $1"\nif [ -e "doing/$1" ]; then . "doing/$1"; fi\n'
 STEPS = ["make", "environment", "lint", "cc-test", "readme", "install", "python", "gpu-mock"]
 STEPS += ["executed", "neon", "counts"]
-COMMANDS = (
-    "awk",
-    "bash",
-    "cat",
-    "date",
-    "env",
-    "git",
-    "id",
-    "mktemp",
-    "mkdir",
-    "ps",
-    "rm",
-    "sed",
-    "setsid",
-)
-COMMANDS += ("dirname", "sleep", "stat", "tail", "make")
+COMMANDS = "awk bash cat date dirname env git id make mkdir mktemp ps rm sed setsid sleep stat tail"
 
 
 class Run:
@@ -47,7 +32,7 @@ class Run:
         self.write("bin/make", MAKE)
         (folder / "doing").mkdir()
         self.write(".venv/bin/python", f'#!/bin/bash\nexec {sys.executable} "$@"\n')
-        for name in COMMANDS:
+        for name in COMMANDS.split():
             if not (folder / "bin" / name).exists():
                 (folder / "bin" / name).symlink_to(shutil.which(name))
         git = ["git", "-c", "user.name=n", "-c", "user.email=e", "-C", str(folder)]

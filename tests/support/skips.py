@@ -8,7 +8,6 @@ import importlib.util
 import os
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 import pytest
 
@@ -16,20 +15,6 @@ from support import budget
 
 # The Keras that has everything that a test asks for.
 KERAS = "3.15"
-
-
-class Skip(NamedTuple):
-    """An allowed skip.
-
-    Attributes:
-        reason: A regular expression for the whole reason that pytest prints.
-        why: Why the test may be skipped.
-        applies: Whether this holds here. The test fails where it does not.
-    """
-
-    reason: str
-    why: str
-    applies: Callable[[], bool] = lambda: True
 
 
 def _minor(version):
@@ -57,38 +42,51 @@ def _no_torch():
     return importlib.util.find_spec("torch") is None
 
 
-_TORCH = "the CPU build of PyTorch is not in every package index; tools/setup_venv.sh says so"
-_TENSORFLOW = "an older TensorFlow"
-_KERAS = "an older Keras"
-ALLOWED = (
-    # A run with deadlines, which names the files.
-    Skip(re.escape(budget.LATE), "the next run has it"),
-    Skip(re.escape(budget.TOO_LATE), "the run fails"),
-    # The machine.
-    Skip(r"needs chromium and the site of make docs; .*", "make test-docs runs these tests"),
-    Skip(r"this CPU has no \w+", "an instruction set"),
-    Skip(r"there is one CPU", "what is tested needs two threads"),
-    Skip(r"about instructions of x86-64", "the machine has another processor"),
-    Skip(r"there is a GPU, so it would run", "a message for machines without a GPU"),
-    Skip(r"on a GPU, the tool has run this test", "about the mock GPU", _on_a_gpu),
-    Skip(r"peaks of memory say it under the pretend driver only", "about the mock GPU", _on_a_gpu),
-    # Packages and versions.
-    Skip(r"could not import 'torch': .*", _TORCH, _no_torch),
-    Skip(r"needs torch", _TORCH, _no_torch),
-    Skip(r"there are no ops for XLA.*", _TENSORFLOW, _old_tensorflow),
-    Skip(r"no library for XLA was built", _TENSORFLOW, _old_tensorflow),
-    Skip(r"stacks forbid XLA without the ops for it", _TENSORFLOW, _old_tensorflow),
-    Skip(r"this TensorFlow has another pfor", _TENSORFLOW, _old_tensorflow),
-    Skip(r"TensorFlow's package lacks the headers of XLA's FFI", _TENSORFLOW, _old_tensorflow),
-    Skip(r"this Keras (has|sets) .*", _KERAS, _old_keras),
-    Skip(r"Keras [\d.]+ has no \w+ inputs", _KERAS, _old_keras),
-    Skip(r"no optional inputs", _KERAS, _old_keras),
-)
+def _always():
+    return True
+
+
+# {whether they hold here: regular expressions for the whole reasons that pytest prints}.
+ALLOWED: dict[Callable[[], bool], tuple[str, ...]] = {
+    _always: (
+        # A run with deadlines, which names the files: the next run has them, or the run fails.
+        re.escape(budget.LATE),
+        re.escape(budget.TOO_LATE),
+        r"needs chromium and the site of make docs; .*",
+        # The machine.
+        r"this CPU has no \w+",
+        r"there is one CPU",
+        r"about instructions of x86-64",
+        r"there is a GPU, so it would run",
+    ),
+    _on_a_gpu: (
+        r"on a GPU, the tool has run this test",
+        r"peaks of memory say it under the pretend driver only",
+    ),
+    # The CPU build of PyTorch is not in every package index; tools/setup_venv.sh says so.
+    _no_torch: (r"could not import 'torch': .*", r"needs torch"),
+    _old_tensorflow: (
+        r"there are no ops for XLA.*",
+        r"no library for XLA was built",
+        r"stacks forbid XLA without the ops for it",
+        r"this TensorFlow has another pfor",
+        r"TensorFlow's package lacks the headers of XLA's FFI",
+    ),
+    _old_keras: (
+        r"this Keras (has|sets) .*",
+        r"Keras [\d.]+ has no \w+ inputs",
+        r"no optional inputs",
+    ),
+}
 
 
 def is_allowed(reason: str) -> bool:
     """Whether a test may be skipped here for a reason."""
-    return any(re.fullmatch(skip.reason, reason) and skip.applies() for skip in ALLOWED)
+    return any(
+        re.fullmatch(pattern, reason) and holds()
+        for holds, patterns in ALLOWED.items()
+        for pattern in patterns
+    )
 
 
 def _judge(report):

@@ -37,16 +37,13 @@ def test_every_worker_gets_its_own_task(tmp_path):
     assert all(address.startswith("127.0.0.1:") for address in addresses)
 
 
-def test_a_failure_ends_the_others_at_once():
-    with cluster.Cluster({"worker": [_python(SLEEP), _python("raise SystemExit(3)")]}, 300) as two:
-        with pytest.raises(cluster.ClusterError, match="worker 1 ended with exit status 3"):
-            two.wait()
-        _assert_gone(two._processes)
-
-
-def test_a_timeout_ends_all():
-    with cluster.Cluster({"worker": [_python(SLEEP), _python("")]}, 2) as two:
-        with pytest.raises(cluster.ClusterError, match=r"After 2 s still running: worker 0\."):
+@pytest.mark.parametrize(
+    ("code", "timeout", "named"),
+    [("raise SystemExit(3)", 300, "worker 1 ended with exit status 3"), ("", 2, "worker 0")],
+)
+def test_a_failure_or_a_timeout_ends_all(code, timeout, named):
+    with cluster.Cluster({"worker": [_python(SLEEP), _python(code)]}, timeout) as two:
+        with pytest.raises(cluster.ClusterError, match=named):
             two.wait()
         _assert_gone(two._processes)
 
@@ -71,10 +68,3 @@ def test_the_children_of_a_worker_end_too(tmp_path):
         assert [pipe.readline(), pipe.readline()] == ["up\n", "up\n"]
     with pipe:
         assert pipe.read() == ""
-
-
-def test_a_command_that_does_not_start(tmp_path):
-    two = cluster.Cluster({"worker": [_python(SLEEP), [str(tmp_path / "missing")]]}, 300)
-    with pytest.raises(FileNotFoundError):
-        two.__enter__()
-    _assert_gone(two._processes)

@@ -58,20 +58,20 @@ def section_sizes(path):
     return {name: int(size, 16) for name, size in rows}
 
 
-def vector_registers(path):
-    """Counts of instructions that name an xmm, a ymm or a zmm register."""
-    counts = dict.fromkeys(("xmm", "ymm", "zmm"), 0)
-    command = ["objdump", "--disassemble", "--no-show-raw-insn", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            for name in counts:
-                counts[name] += f"%{name}" in line
-    assert process.returncode == 0, command
-    return counts
+class Code:
+    """The disassembled instructions of a library.
 
+    Attributes:
+        registers: How many instructions name an xmm, a ymm or a zmm register.
+    """
 
-def instructions(path, pattern):
-    """The disassembled lines whose mnemonic matches."""
-    mnemonic = re.compile(rf"^\s*[0-9a-f]+:\s+{pattern}\b")
-    text = _run("objdump", "--disassemble", "--no-show-raw-insn", str(path))
-    return [line for line in text.splitlines() if mnemonic.match(line)]
+    def __init__(self, path):
+        text = _run("objdump", "--disassemble", "--no-show-raw-insn", str(path))
+        self._lines = text.splitlines()
+        kinds = ("xmm", "ymm", "zmm")
+        self.registers = {kind: sum(f"%{kind}" in line for line in self._lines) for kind in kinds}
+
+    def instructions(self, pattern):
+        """The lines whose mnemonic matches."""
+        mnemonic = re.compile(rf"^\s*[0-9a-f]+:\s+{pattern}\b")
+        return [line for line in self._lines if mnemonic.match(line)]

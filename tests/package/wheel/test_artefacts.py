@@ -53,27 +53,17 @@ def test_wheel_has_the_expected_libraries(libraries):
     assert set(libraries) == {*OP_LIBRARIES, *KERNELS}
 
 
-@pytest.mark.parametrize("name", MAIN)
-def test_main_library_exports_only_the_c_api(libraries, name):
-    assert elf.exported_symbols(libraries[name]) == {
-        "tf_rnn_ops_cpu_isa",
-        "tf_rnn_ops_cpu_isa_reason",
-    }
+EXPORTS = {
+    **dict.fromkeys(MAIN, {"tf_rnn_ops_cpu_isa", "tf_rnn_ops_cpu_isa_reason"}),
+    **dict.fromkeys(STOCK, {"tf_rnn_ops_stock_ops"}),
+    **dict.fromkeys(XLA, {"tf_rnn_ops_xla_enable_stock_ops"}),
+    **dict.fromkeys(VARIANTS, {"tf_rnn_ops_kernel_table"}),
+}
 
 
-@pytest.mark.parametrize("name", STOCK)
-def test_stock_library_exports_one_symbol(libraries, name):
-    assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_stock_ops"}
-
-
-@pytest.mark.parametrize("name", XLA)
-def test_xla_library_exports_one_symbol(libraries, name):
-    assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_xla_enable_stock_ops"}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_variant_exports_one_symbol(libraries, name):
-    assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_kernel_table"}
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exported_symbols(libraries, name):
+    assert elf.exported_symbols(libraries[name]) == EXPORTS[name]
 
 
 def test_the_baseline_exports_what_libraries_of_ops_share(libraries):
@@ -145,30 +135,18 @@ def test_kernels_have_no_static_constructors(libraries, name):
 @x86_64_only
 @pytest.mark.parametrize("name", [*OP_LIBRARIES, BASELINE])
 def test_baseline_code(libraries, name):
-    counts = elf.vector_registers(libraries[name])
-    assert counts["xmm"] > 1000
-    assert counts["ymm"] == counts["zmm"] == 0
-
-
-@x86_64_only
-@pytest.mark.parametrize("name", [*OP_LIBRARIES, BASELINE])
-def test_baseline_has_no_vex_code(libraries, name):
+    code = elf.Code(libraries[name])
+    assert code.registers["xmm"] > 1000
+    assert code.registers["ymm"] == code.registers["zmm"] == 0
     # AVX code with only xmm registers would pass the test above.
-    assert elf.instructions(libraries[name], "v(mov|mul|add|fmadd|xor)[a-z0-9]*") == []
+    assert code.instructions("v(mov|mul|add|fmadd|xor)[a-z0-9]*") == []
 
 
 @x86_64_only
-def test_avx2_variant_is_avx2_code(libraries):
-    path = libraries["_tf_rnn_ops_avx2.so"]
-    counts = elf.vector_registers(path)
-    assert counts["ymm"] > 1000
-    assert counts["zmm"] == 0
-    assert elf.instructions(path, r"vfmadd[0-9]+ps")
-
-
-@x86_64_only
-def test_avx512_variant_is_avx512_code(libraries):
-    counts = elf.vector_registers(libraries["_tf_rnn_ops_avx512.so"])
-    assert counts["zmm"] > 1000
-    fused = elf.instructions(libraries["_tf_rnn_ops_avx512.so"], r"vfmadd[0-9]+ps")
-    assert any("%zmm" in line for line in fused)
+@pytest.mark.parametrize(("isa", "register"), [("avx2", "ymm"), ("avx512", "zmm")])
+def test_variant_code(libraries, isa, register):
+    code = elf.Code(libraries[f"_tf_rnn_ops_{isa}.so"])
+    assert code.registers[register] > 1000
+    assert register == "zmm" or code.registers["zmm"] == 0
+    fused = code.instructions(r"vfmadd[0-9]+ps")
+    assert any(f"%{register}" in line for line in fused)
