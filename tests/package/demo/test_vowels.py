@@ -1,4 +1,4 @@
-"""The data of the demo (examples/japanese_vowels): the loader accepts the stored file alone, and convert makes it."""
+"""The data of the demo (examples/japanese_vowels): the loader accepts only the stored file, and convert makes it."""
 
 import re
 
