@@ -8,25 +8,10 @@ import tf_rnn_ops
 from robustness.problem import check, grammar
 from support import bounds, layer_cases, layer_ops
 from support.layer_cases import MODES, WITHOUT_C, layer_case
-from support.problem_lines import FLOATS, TAILS, TYPES, check_lines, lines
+from support.problem_lines import FLOATS, TAILS, TYPES, check_lines, keys_of, lines
 from support.reference import rounding
 
 ops = tf_rnn_ops.raw_ops
-
-# What the names of layer_cases.MODES say, as keys of a line.
-_VARIANTS = {
-    "lstmp": "cell=lstm P=9 peephole=yes clip=0.25 proj_clip=0.125",
-    "lstm_layer_norm": "cell=lstm norm=yes",
-    "lstm_zoneout": "cell=lstm zoneout_h=0.25 zoneout_c=0.5 drawn=yes",
-}
-
-
-def _keys(mode):
-    if mode in _VARIANTS:
-        return _VARIANTS[mode]
-    cell = mode.removeprefix("rnn_").removesuffix("_zoneout")
-    return f"cell={cell}" + " zoneout_h=0.25 drawn=yes" * mode.endswith("_zoneout")
-
 
 MASKS = ("none", "input", "recurrent", "both")
 SIZES = {
@@ -55,7 +40,7 @@ SIZES = {
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", SIZES)
 def test_against_the_reference(name, mode):
-    check_lines(f"op=LayerRNN {_keys(mode)}", SIZES[name])
+    check_lines(f"op=LayerRNN {keys_of(mode)}", SIZES[name])
 
 
 @pytest.mark.parametrize("functions", layer_cases.FUNCTIONS, ids="-".join)
@@ -69,7 +54,7 @@ def test_other_activations(mode, functions):
     steps = 4 if recurrent == "tanh" else 12
     found = lines("{size} mask=both lengths=random type={type}", type=TYPES,
                   size=("T=4 B=3 I=5 H=33", f"T={steps} B=37 I=20 H=24"))  # fmt: skip
-    check_lines(f"op=LayerRNN {_keys(mode)} {keys}", found)
+    check_lines(f"op=LayerRNN {keys_of(mode)} {keys}", found)
 
 
 @pytest.mark.parametrize("peephole", ["yes", "no"])
@@ -83,7 +68,7 @@ def test_each_part_of_a_projected_lstm(num_proj, peephole):
 
 
 def test_limits_are_reached():
-    line = f"op=LayerRNN {_keys('lstmp')} T=9 B=8 I=5 H=24 type=float64"
+    line = f"op=LayerRNN {keys_of('lstmp')} T=9 B=8 I=5 H=24 type=float64"
     _, got, _ = check.check(grammar.parse(line))
     for name, limit in (("output", 0.125), ("output_c", 0.25)):
         assert 0.02 < np.mean(np.abs(got[name]) == limit) < 0.95
