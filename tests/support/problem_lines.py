@@ -2,7 +2,7 @@
 
 import itertools
 
-from robustness.problem import check, grammar
+from robustness.problem import check, grammar, laws
 
 # Around the widths of vectors and the heights of tiles of all instruction sets.
 TAILS = (1, 2, 3, 7, 13, 15, 16, 17, 31, 33)
@@ -31,6 +31,14 @@ def lines(template, **choices):
         template.format(**dict(zip(choices, chosen, strict=True)))
         for chosen in itertools.product(*choices.values())
     ]
+
+
+def law_lines(prefix, found):
+    """Checks each line with `prefix` by all laws of robustness/problem that apply."""
+    for seed, line in enumerate(found):
+        problem = grammar.parse(f"{prefix} {line} seed={seed}")
+        case, got, expected = check.check(problem)
+        laws.check(problem, case, got, expected.decided)
 
 
 def check_lines(prefix, found):
