@@ -14,7 +14,7 @@ place=$PWD/.tools/aarch64
 mkdir -p "$place"
 bazel_options "$version" aarch64
 tools/test_neon.sh "${options[@]}" -- //tests/cc/compat/... //tests/cc/core/... \
-  //tests/cc/cpu:variant_test //tests/cc/cpu:rnn_kernel_test //tests/cc/cpu:block_lstm_kernel_test \
+  //tests/cc/cpu:variant_test //tests/cc/cpu:random_problems_test \
   //tests/cc/cpu:activation_test
 qemu=$(command -v qemu-aarch64-static)
 
@@ -60,6 +60,6 @@ install "$place/wheel" --no-deps "$wheel"
 # From build/, so that the package under test is the installed one.
 cd build
 PYTHONPATH=$place/wheel:$site PYTHONDONTWRITEBYTECODE=1 "$qemu" -L "$root" "$root/usr/bin/python3.11" \
-  -m pytest -q -p no:cacheprovider ../tests/ops/parity/test_device_parity.py \
+  -m pytest -q -p no:cacheprovider ../tests/ops/test_rnn_reference.py \
   ../tests/transforms/test_xla_loads.py ../tests/transforms/test_xla.py::test_every_op \
   ../tests/keras/test_layer_models.py::test_one_model_for_any_batch_and_time

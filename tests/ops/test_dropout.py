@@ -1,4 +1,4 @@
-"""Dropout between layers, with seeds that are attributes. See test_stateless_dropout.py as well.
+"""Dropout between layers, with seeds that are attributes (CudnnRNNV3) or an input (StatelessCudnnRNNV3).
 
 The masks become visible through a stack of ReLU layers with unit input matrices and no recurrence:
 on an input of ones, the output of a stack is the product of the masks of its layers.
@@ -9,9 +9,10 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import cases, tf_ops
+from support import cases, networks, tf_ops
 from support.reference import layout
 from support.reference.spec import RnnSpec
+from support.second_order import assert_slopes
 
 ops = tf_rnn_ops.raw_ops
 
@@ -52,21 +53,33 @@ def _fresh_masks(rate, units=32, steps=24, batch=16, layers=2, calls=1, dtype="f
     return [tf_ops.to_float64(run()) for _ in range(calls)]
 
 
-def _correlation(a, b):
-    a, b = a - a.mean(), b - b.mean()
-    return float((a * b).mean() / (a.std() * b.std()))
+def _stateless_masks(rate, seed, units=32, steps=24, batch=16, layers=2, **attrs):
+    """The same for one call of the stateless op."""
+    time_major = attrs.get("time_major", True)
+    spec, tensors = _identity_inputs(units, steps, batch, layers, "float32", time_major)
+    op = ops.StatelessCudnnRNNV3
+    result = op(**tensors.inputs(), **spec.attrs(), seed=seed, dropout=rate, **attrs)
+    return [result.output.numpy()]
+
+
+def _fresh(rate, seed, **given):
+    return _fresh_masks(rate, seed=seed[0], seed2=seed[1], **given)
+
+
+OPS = {"CudnnRNNV3": _fresh, "StatelessCudnnRNNV3": _stateless_masks}
+both_ops = pytest.mark.parametrize("masks", OPS.values(), ids=OPS)
 
 
 def _assert_uncorrelated(a, b):
-    limit = SIGMAS / np.sqrt(a.size)
-    assert abs(_correlation(a.ravel(), b.ravel())) < limit
+    a, b = (np.ravel(m - m.mean()) for m in (a, b))
+    assert abs((a * b).mean() / (a.std() * b.std())) < SIGMAS / np.sqrt(a.size)
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_mask_values_and_rate(rate):
-    (mask,) = _fresh_masks(rate, seed=3)
-    kept = mask[mask != 0]
-    np.testing.assert_allclose(kept, 1.0 / (1.0 - rate), rtol=1e-6)
+@both_ops
+def test_mask_values_and_rate(masks, rate):
+    (mask,) = masks(rate, (3, 0))
+    np.testing.assert_allclose(mask[mask != 0], 1.0 / (1.0 - rate), rtol=1e-6)
     sigma = np.sqrt(rate * (1 - rate) / mask.size)
     assert abs((mask == 0).mean() - rate) < SIGMAS * sigma
 
@@ -86,35 +99,92 @@ def test_mask_has_no_structure():
         assert np.max(np.abs(share - 0.5)) < SIGMAS * sigma
 
 
-def test_every_layer_has_its_own_mask():
-    (two_masks,) = _fresh_masks(0.5, layers=3, seed=7)
+@both_ops
+def test_every_layer_has_its_own_mask(masks):
+    (two_masks,) = masks(0.5, (7, 0), layers=3)
     dropped = (two_masks == 0).mean()
     assert abs(dropped - 0.75) < SIGMAS * np.sqrt(0.75 * 0.25 / two_masks.size)
 
 
-def test_calls_and_seeds_differ():
-    masks = _fresh_masks(0.5, calls=3, seed=1, seed2=2)
-    for seeds in ((1, 3), (2, 2), (2, 1), (1, -1), (2, -1), (1 + 2**32, 2), (1, 2 + 2**32), (0, 0)):
-        masks += _fresh_masks(0.5, seed=seeds[0], seed2=seeds[1])
-    dropped = [(m == 0).astype(np.float64) for m in masks]
+@both_ops
+def test_seeds_and_calls_differ(masks):
+    found = masks(0.5, (1, 2))
+    if masks is _fresh:
+        found = _fresh_masks(0.5, calls=3, seed=1, seed2=2)
+    others = [(1, 3), (2, 2), (2, 1), (1, -1), (2, -1), (-1, 2), (0, 0)]
+    for seeds in (*others, (1 + 2**32, 2), (1, 2 + 2**32), (1 + 2**63 - 2, 2)):
+        found += masks(0.5, seeds)
+    dropped = [(m == 0).astype(np.float64) for m in found]
     for j in range(len(dropped)):
         for k in range(j):
             _assert_uncorrelated(dropped[j], dropped[k])
 
 
 def test_reproducible_for_seeds_and_call_number():
-    first = _fresh_masks(0.3, calls=3, seed=11, seed2=-4)
-    again = _fresh_masks(0.3, calls=3, seed=11, seed2=-4)
+    first, again = (_fresh_masks(0.3, calls=3, seed=11, seed2=-4) for _ in range(2))
     np.testing.assert_array_equal(first, again)
 
 
-def test_same_mask_in_both_layouts_and_all_dtypes():
-    (want,) = _fresh_masks(0.5, seed=2)
-    (batch_major,) = _fresh_masks(0.5, seed=2, time_major=False)
+def test_stateless_op_draws_by_its_seed_alone():
+    want = _stateless_masks(0.5, (5, 7))
+    np.testing.assert_array_equal(_stateless_masks(0.5, (5, 7)), want)
+    traced = tf.function(lambda seed: _traced_mask(seed))
+    np.testing.assert_array_equal(traced(tf.constant([5, 7], tf.int64)), want[0])
+
+
+def _traced_mask(seed):
+    spec, tensors = _identity_inputs(32, 24, 16)
+    attrs = {**spec.attrs(), "dropout": 0.5}
+    return ops.StatelessCudnnRNNV3(**tensors.inputs(), **attrs, seed=seed).output
+
+
+@both_ops
+def test_same_mask_in_both_layouts(masks):
+    (want,) = masks(0.5, (2, 0))
+    (batch_major,) = masks(0.5, (2, 0), time_major=False)
     np.testing.assert_array_equal(np.swapaxes(batch_major, 0, 1), want)
+
+
+def test_same_mask_in_all_dtypes():
+    (want,) = _fresh_masks(0.5, seed=2)
     for dtype in ("bfloat16", "float16", "float64"):
         (other,) = _fresh_masks(0.5, seed=2, dtype=dtype)
         np.testing.assert_array_equal(other, want)
+
+
+def _mix(z):
+    """The finaliser of SplitMix64, in integers of Python."""
+    bits = 2**64 - 1
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & bits
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & bits
+    return z ^ (z >> 31)
+
+
+def _key(seed):
+    """The key of Philox, as docs/design/dropout.md describes it; no call is counted."""
+    key = 0
+    for number in (*seed, 0):
+        key = _mix(((key ^ (number % 2**64)) + 0x9E3779B97F4A7C15) % 2**64)
+    return key
+
+
+@pytest.mark.parametrize("seed", [(0, 0), (3, 1), (-1, 2**40)])
+def test_the_mask_is_philox(seed):
+    """TensorFlow's own Philox gives the random words."""
+    units, steps, batch, layers = 8, 3, 2, 3
+    key = tf.constant([_key(seed)], tf.uint64)
+    want = np.ones((steps, batch, units))
+    for layer in range(layers - 1):
+        for place in range(steps * batch):
+            # Two words of 64 bits: counter of four columns and layer, then the place.
+            counter = tf.constant([layer * 2**32, place], tf.uint64)
+            words = tf.raw_ops.StatelessRandomUniformFullIntV2(
+                shape=[units], key=key, counter=counter, alg=1, dtype=tf.uint32
+            )
+            t, b = divmod(place, batch)
+            want[t, b] *= np.where(words.numpy() < 0.25 * 2**32, 0, 1 / 0.75)
+    (got,) = _stateless_masks(0.25, seed, units, steps, batch, layers)
+    np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
 @pytest.mark.parametrize("time_major", [True, False])
@@ -131,50 +201,31 @@ def test_backward_uses_the_mask_of_forward(time_major):
             np.testing.assert_array_equal(grad, result.output)
 
 
+@pytest.mark.parametrize(
+    ("op", "seed", "how"),
+    [
+        ("CudnnRNNV3", 21, tf.function),
+        ("StatelessCudnnRNNV3", [21, 4], tf.function),
+        ("StatelessCudnnRNNV3", [21, 4], lambda function: function),
+    ],
+)
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
-def test_gradient_equals_directional_derivative(mode, rng):
-    """Copies of the op in one graph have kernels of their own, hence equal masks at first."""
+def test_gradients_are_those_of_the_masks(mode, op, seed, how, rng):
+    """A function has kernels of its own, hence in its first call the masks of any other function."""
     spec = RnnSpec(mode, 3, 5, 4, "bidirectional", num_proj=3 if mode == "lstm" else 0)
-    case = cases.rnn_case(spec, 5, 4, rng, lengths=[5, 0, 3, 2])
-    tensors = tf_ops.rnn_tensors(case)
-    step = 1e-5
+    network = networks.stack(spec, rng, (5, 4), lengths=[5, 0, 3, 2], dropout=0.4, seed=seed)
+    network.op = op
+    arrays = {n: t.numpy() for n, t in network.values.items()}
 
-    def loss(values):
-        result = ops.CudnnRNNV3(
-            **values,
-            sequence_lengths=tensors.sequence_lengths,
-            **spec.attrs(),
-            dropout=0.4,
-            seed=21,
-        )
-        total = tf.reduce_sum(result.output * tensors.dy) + tf.reduce_sum(
-            result.output_h * tensors.dh
-        )
-        return total + tf.reduce_sum(result.output_c * tensors.dc)
+    def total(arrays):
+        return float(how(network.loss)({n: tf.constant(a) for n, a in arrays.items()}))
 
-    @tf.function
-    def run():
-        values = {n: t for n, t in tensors.inputs().items() if n != "sequence_lengths"}
-        with tf.GradientTape() as tape:
-            tape.watch(values)
-            total = loss(values)
-        grads = tape.gradient(total, values)
-        pairs = []
-        for name, grad in grads.items():
-            direction = tf.constant(rng.standard_normal(grad.shape))
-            moved = [
-                loss({**values, name: values[name] + sign * step * direction})
-                for sign in (1.0, -1.0)
-            ]
-            pairs.append((tf.reduce_sum(grad * direction), (moved[0] - moved[1]) / (2 * step)))
-        return pairs
-
-    for analytic, numeric in run():
-        np.testing.assert_allclose(analytic, numeric, rtol=1e-7, atol=1e-7)
+    got = how(network.gradients)(network.values)
+    assert_slopes(got, total, arrays, rng)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
-def test_a_rate_of_one_drops_everything(dtype, rng):
+def test_a_rate_of_one_drops_everything(dtype):
     """Also what is not finite."""
     _, tensors = _identity_inputs(8, 6, 4, 3, dtype)
     spec = RnnSpec("rnn_relu", 3, 8, 8)
@@ -210,18 +261,36 @@ def test_after_a_rate_of_one_a_layer_sees_zeros(mode, rng):
     np.testing.assert_allclose(got.output, want.output, rtol=0, atol=1e-14)
     gradients = tf_ops.rnn_backward(ops, case, got, dropout=1.0)
     assert all(np.isfinite(g).all() for g in gradients)
-    whole = tf_ops.rnn_forward(ops, case, is_training=False, dropout=1.0)
-    np.testing.assert_array_equal(
-        whole.output, tf_ops.rnn_forward(ops, case, is_training=False).output
-    )
 
 
 def test_dropout_changes_nothing_in_a_single_layer_or_at_inference(rng):
     single = cases.rnn_case(RnnSpec("gru", 1, 6, 3, "bidirectional"), 4, 3, rng, "float32")
     stack = cases.rnn_case(RnnSpec("lstm", 3, 6, 3), 4, 3, rng, "float32")
     for case, is_training in ((single, True), (single, False), (stack, False)):
-        want = tf_ops.rnn_forward(ops, case, is_training=is_training).output
-        got = tf_ops.rnn_forward(ops, case, is_training=is_training, dropout=0.9, seed=1).output
-        np.testing.assert_array_equal(got, want)
+        want = tf_ops.rnn_forward(ops, case, is_training=is_training)
+        for rate in (0.9, 1.0):
+            got = tf_ops.rnn_forward(ops, case, is_training=is_training, dropout=rate, seed=1)
+            np.testing.assert_array_equal(got.output, want.output)
+        if is_training:
+            inputs = tf_ops.rnn_tensors(case).inputs()
+            got = ops.StatelessCudnnRNNV3(**inputs, **case.spec.attrs(), seed=[1, 2], dropout=0.9)
+            for name in ("output", "output_h", "output_c"):
+                np.testing.assert_array_equal(getattr(got, name), getattr(want, name))
     trained = tf_ops.rnn_forward(ops, stack, dropout=0.9, seed=1).output
     assert np.any(trained != tf_ops.rnn_forward(ops, stack).output)
+
+
+def test_recompute_grad_gets_the_same_mask():
+    spec, tensors = _identity_inputs(8, 6, 4, 3)
+
+    @tf.recompute_grad
+    def block(x):
+        inputs = {**tensors.inputs(), "input": x}
+        return ops.StatelessCudnnRNNV3(**inputs, **spec.attrs(), seed=[2, 3], dropout=0.5).output
+
+    x = tf.constant(tensors.input)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        output = block(x)
+    # The output is the mask times ones, and so is the gradient.
+    np.testing.assert_array_equal(tape.gradient(output, x), output)

@@ -5,12 +5,14 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
+from support.problem_lines import FLOATS, check_lines, law_lines, lines
 from support.reference import linear_recurrence
 from support.reference.linear_recurrence import GATES
 
 SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")
-# Steps, rows, units: whole vectors, rests of them, few rows, more rows than a tile has.
-SIZES = [(5, 13, 16), (3, 1, 5), (4, 2, 37), (6, 33, 67), (1, 4, 8)]
+# Whole vectors, rests of them, few rows, more rows than a tile has, and nothing.
+SIZES = ("T=5 B=13 H=16", "T=3 B=1 H=5", "T=4 B=2 H=37", "T=6 B=33 H=67", "T=1 B=4 H=8", "T=0 B=3 H=4",
+         "T=3 B=0 H=4")  # fmt: skip
 
 
 def _inputs(mode, sizes, rng, without=()):
@@ -31,47 +33,23 @@ def _run(arrays, dtype="float64", **attrs):
     return tf_rnn_ops.native.loader.ops().tf_rnn_ops_linear_recurrence(**tensors, **attrs)
 
 
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("mode", GATES)
-def test_equations(mode, sizes, transposed, rng):
-    arrays = _inputs(mode, sizes, rng)
-    want_h, want_c = linear_recurrence.run(mode, arrays, transposed)
-    for dtype, bound in (("float64", 1e-14), ("float32", 1e-5)):
-        got = _run(arrays, dtype, rnn_mode=mode, transposed=transposed)
-        np.testing.assert_allclose(got.output, want_h, rtol=bound, atol=bound)
-        want = want_c if mode == "lstm" else np.zeros([])
-        np.testing.assert_allclose(got.cell_output, want, rtol=bound, atol=bound)
+@pytest.mark.parametrize("cell", ["lstm", "gru", "tanh"])
+def test_equations(cell):
+    found = lines("{size} adjoint={adjoint} slopes={slopes} type={type}", size=SIZES,
+                  adjoint=("yes", "no"), slopes=("all", "gates", "states", "none"),
+                  type=FLOATS)  # fmt: skip
+    check_lines(f"op=LinearRecurrence cell={cell}", found)
+    # Enough work for every thread.
+    law_lines(f"op=LinearRecurrence cell={cell}", ["T=20 B=32 H=64", "T=7 B=6 H=21 adjoint=yes"])
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("without", [SLOPES[:2], SLOPES[2:], SLOPES, ("c_by_gates", "c_by_h")])
-def test_slopes_that_are_absent(without, transposed, rng):
-    arrays = _inputs("lstm", (4, 9, 19), rng, without)
+def test_some_slopes_that_are_absent(transposed, rng):
+    arrays = _inputs("lstm", (4, 9, 19), rng, ("c_by_gates", "c_by_h"))
     got = _run(arrays, rnn_mode="lstm", transposed=transposed)
     want = linear_recurrence.run("lstm", arrays, transposed)
     np.testing.assert_allclose(got.output, want[0], rtol=1e-14, atol=1e-14)
     np.testing.assert_allclose(got.cell_output, want[1], rtol=1e-14, atol=1e-14)
-
-
-def test_adjoint(rng):
-    """<A u, v> = <u, A' v>, whatever the equations are."""
-    arrays = _inputs("lstm", (7, 6, 21), rng)
-    other = {n: rng.standard_normal(arrays[n].shape) for n in ("input", "cell_input")}
-    forwards = _run(arrays, rnn_mode="lstm")
-    backwards = _run({**arrays, **other}, rnn_mode="lstm", transposed=True)
-    left = np.sum(forwards.output * other["input"] + forwards.cell_output * other["cell_input"])
-    right = np.sum(
-        arrays["input"] * backwards.output + arrays["cell_input"] * backwards.cell_output
-    )
-    np.testing.assert_allclose(left, right, rtol=1e-12)
-    assert abs(left) > 1e-3
-
-
-@pytest.mark.parametrize("sizes", [(0, 3, 4), (3, 0, 4)])
-def test_nothing_to_run(sizes, rng):
-    got = _run(_inputs("lstm", sizes, rng), rnn_mode="lstm")
-    assert got.output.shape == got.cell_output.shape == sizes
 
 
 @pytest.mark.parametrize(
@@ -88,14 +66,3 @@ def test_shapes_are_refused(name, shape, message, rng):
     arrays = _inputs("lstm", (5, 3, 8), rng)
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         _run({**arrays, name: np.zeros(shape)}, rnn_mode="lstm")
-
-
-@pytest.mark.parametrize("transposed", [False, True])
-def test_any_number_of_threads(transposed, rng):
-    arrays = _inputs("lstm", (20, 32, 64), rng)
-    one = _run({n: a for n, a in arrays.items()}, "float32", transposed=transposed)
-    # One thread adds the terms of a row in the same order, except in calls of one and two rows.
-    part = {n: a if n == "recurrent_kernel" else a[:, 5:12] for n, a in arrays.items()}
-    np.testing.assert_array_equal(
-        _run(part, "float32", transposed=transposed).output, one.output[:, 5:12]
-    )

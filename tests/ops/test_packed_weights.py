@@ -1,6 +1,5 @@
 """The ops that pack weights once and those that take them: the results of the ops that do not."""
 
-import itertools
 import struct
 
 import numpy as np
@@ -9,10 +8,10 @@ import tensorflow as tf
 
 from support import cases, layer_ops, packed_calls, subproc, tf_ops
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
+from support.problem_lines import TYPES, check_lines, keys_of, lines
 from support.reference.spec import RnnSpec
 from tf_rnn_ops import raw_ops as ops
 
-DTYPES = ("bfloat16", "float16", "float32", "float64")
 NO_MASKS = {"input_mask": False, "recurrent_mask": False, "seed": False}
 HEADER = 128
 
@@ -31,52 +30,36 @@ def _layer(case, time_major=True):
     return inputs, {n: inputs[n] for n in packed_calls.PACKED_WEIGHTS}
 
 
-def _run_layer(case, time_major=True):
-    inputs, weights = _layer(case, time_major)
-    packed = ops.PackLayerRNN(**weights, rnn_mode=case.rnn_mode)
-    attrs = {**case.attrs(), "time_major": time_major}
-    return ops.LayerRNNPacked(**inputs, **attrs, packed=packed)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
+# Zoneout of packed weights has no masks.
 @pytest.mark.parametrize("mode", MODES)
-def test_layer_gives_the_same_bits(mode, dtype, rng):
-    for bias, lengths, time_major in itertools.product((True, False), (None, "random"), (0, 1)):
-        for shape in ((7, 3, 5, 17), (5, 20, 33, 64)):
-            case = layer_case(mode, shape, rng, dtype, bias, lengths, **NO_MASKS)
-            want = layer_ops.forward(ops, case, bool(time_major), is_training=False)
-            _same(_run_layer(case, bool(time_major)), want)
+def test_layer_gives_the_same_bits(mode):
+    """The shortest calls of the plain op do not pack and sum in another order; then only the values count."""
+    found = lines("{size} bias={bias} lengths={lengths} order={order} type={type}", type=TYPES,
+                  size=("T=7 B=3 I=5 H=17", "T=5 B=20 I=33 H=64"), bias=("yes", "no"),
+                  lengths=("full", "random"), order=("time", "batch"))  # fmt: skip
+    found += lines(
+        "T={size} I=6 H=19 type=float64", size=("1 B=1", "4 B=1", "1 B=4", "0 B=3", "3 B=0")
+    )
+    check_lines(f"op=LayerRNN {keys_of(mode).replace('drawn=yes', '')} run=packed", found)
 
 
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
 @pytest.mark.parametrize("mode", WITH_FUNCTIONS)
-def test_layer_with_other_activations(mode, functions, rng):
-    for dtype in DTYPES:
-        case = layer_case(mode, (5, 7, 6, 17), rng, dtype, functions=functions, **NO_MASKS)
-        _same(_run_layer(case), layer_ops.forward(ops, case, is_training=False))
+def test_layer_with_other_activations(mode, functions):
+    keys = f"activation={functions[0]}"
+    keys += f" recurrent_activation={functions[1]}" * (mode != "rnn")
+    found = lines("T=4 B=7 I=6 H=17 type={type}", type=TYPES)
+    check_lines(f"op=LayerRNN {keys_of(mode).replace('drawn=yes', '')} {keys} run=packed", found)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_stack_gives_the_same_bits(dtype, rng):
-    specs = [cases.random_spec(rng, max_units=40) for _ in range(20)]
-    specs += [RnnSpec("lstm", 2, 20, 20, "bidirectional", "skip_input", 7)]
-    for spec, time_major in itertools.product(specs, (True, False)):
-        case = cases.rnn_case(spec, 5, 7, rng, dtype)
-        inputs = tf_ops.rnn_tensors(case, time_major).inputs()
-        packed = packed_calls.pack_params(ops, spec, inputs["params"])
-        got = ops.CudnnRNNV3Packed(**inputs, packed=packed, **spec.attrs(), time_major=time_major)
-        _same(got, tf_ops.rnn_forward(ops, case, time_major, is_training=False))
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("steps,batch", [(1, 1), (4, 1), (1, 4), (0, 3), (3, 0)])
-def test_shortest_calls(mode, steps, batch, rng):
-    """LayerRNN does not pack for them and sums in another order."""
-    case = layer_case(mode, (steps, batch, 6, 19), rng, lengths=None, **NO_MASKS)
-    want = case.reference()
-    got = layer_ops.arrays(case, _run_layer(case)._asdict())
-    for name, array in got.items():
-        np.testing.assert_allclose(array, want[name], rtol=1e-13, atol=1e-13)
+@pytest.mark.parametrize("cell", ["lstm", "gru", "tanh", "relu"])
+def test_stack_gives_the_same_bits(cell):
+    sizes = ["I=9 H=17", "I=33 H=40 L=3", "I=5 H=12 L=2 D=2", "I=20 H=20 L=2 D=2 input=skip"]
+    if cell == "lstm":
+        sizes += ["I=20 H=20 L=2 D=2 input=skip P=7", "I=3 H=31 P=31"]
+    found = lines("T=5 B=7 {size} order={order} type={type}", size=sizes, order=("time", "batch"),
+                  type=TYPES)  # fmt: skip
+    check_lines(f"cell={cell} lengths=random run=packed", found)
 
 
 def test_in_a_graph(rng):

@@ -5,12 +5,13 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import cases, tf_ops
+from robustness.problem import grammar, laws, values
+from support import cases
+from support.problem_lines import TYPES, lines
 from support.reference import layout
 from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
-DTYPES = ("bfloat16", "float16", "float32", "float64")
 
 
 def _sizes(spec):
@@ -21,18 +22,26 @@ def _sizes(spec):
     }
 
 
-@pytest.mark.parametrize("index_type", [tf.int32, tf.int64])
-def test_params_size(index_type, rng):
-    for k in range(60):
-        spec = cases.random_spec(rng, max_units=40)
-        dtype = DTYPES[k % 4]
+SPECS = [
+    *lines("cell={cell} I={i} H={h} L={l} D={d}", cell=("lstm", "gru", "tanh", "relu"), i=(1, 7),
+           h=(1, 4, 33), l=(1, 2, 3), d=(1, 2)),
+    *lines("cell={cell} I=5 H=5 L=2 D=2 input={mode}", cell=("lstm", "gru", "tanh", "relu"),
+           mode=("skip", "auto")),
+    *lines("cell=lstm I=3 H=5 L={l} D={d} P={p}", l=(1, 2), d=(1, 2), p=(1, 2, 5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_buffer_of_the_reference_and_back(dtype):
+    """The size, and each matrix and bias where the reference has it. The size counts elements of any type."""
+    for seed, line in enumerate(SPECS):
+        problem = grammar.parse(f"{line} type={dtype} seed={seed}")
+        case = values.case(problem)
+        laws.parameter_buffer(laws.Subject(problem, case, {}, decided=True))
         size = ops.CudnnRNNParamsSize(
-            **_sizes(spec), T=tf.as_dtype(dtype), S=index_type, **spec.attrs()
+            **_sizes(case.spec), T=tf.as_dtype(dtype), S=tf.int32, **case.spec.attrs()
         )
-        assert size.dtype == index_type
-        assert size.shape == [1]
-        # The opaque buffer counts elements, whatever their type.
-        assert int(size[0]) == layout.params_size(spec), spec
+        assert size.dtype == tf.int32 and size.numpy().tolist() == [layout.params_size(case.spec)]
 
 
 def test_params_size_beyond_int32_needs_int64():
@@ -42,33 +51,6 @@ def test_params_size_beyond_int32_needs_int64():
     message = f"params_size is {int(size[0])}, which S=int32 cannot hold"
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         ops.CudnnRNNParamsSize(**_sizes(spec), T=tf.float32, S=tf.int32, **spec.attrs())
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_canonical_to_params_and_back(dtype, rng):
-    for _ in range(20):
-        spec = cases.random_spec(rng)
-        case = cases.rnn_case(spec, 1, 1, rng, dtype)
-        weights, biases = layout.canonical(spec, case.params)
-        flat = ops.CudnnRNNCanonicalToParamsV2(
-            **_sizes(spec),
-            weights=[tf_ops.constant(w, dtype) for w in weights],
-            biases=[tf_ops.constant(b, dtype) for b in biases],
-            **spec.attrs(),
-        )
-        np.testing.assert_array_equal(tf_ops.to_float64(flat), case.params, err_msg=str(spec))
-        result = ops.CudnnRNNParamsToCanonicalV2(
-            **_sizes(spec),
-            params=flat,
-            num_params_weights=len(weights),
-            num_params_biases=len(biases),
-            **spec.attrs(),
-        )
-        assert len(result.weights) == len(weights)
-        assert len(result.biases) == len(biases)
-        for got, want in zip(list(result.weights) + list(result.biases), weights + biases):
-            assert got.shape == want.shape
-            np.testing.assert_array_equal(tf_ops.to_float64(got), want, err_msg=str(spec))
 
 
 def test_python_layout_is_the_same_layout(rng):
@@ -90,17 +72,3 @@ def test_python_layout_is_the_same_layout(rng):
             for a, b in zip(got, want, strict=True):
                 np.testing.assert_array_equal(a, b, err_msg=str(spec))
         np.testing.assert_array_equal(mirror.pack(*mirror.unpack(flat)), flat)
-
-
-def test_canonical_weights_drive_the_op(rng):
-    """Weights placed by the canonical op produce the reference's output."""
-    spec = RnnSpec("lstm", 2, 5, 3, "bidirectional", num_proj=2)
-    case = cases.rnn_case(spec, 4, 3, rng)
-    weights, biases = layout.canonical(spec, case.params)
-    flat = ops.CudnnRNNCanonicalToParamsV2(
-        **_sizes(spec), weights=weights, biases=biases, **spec.attrs()
-    )
-    tensors = tf_ops.rnn_tensors(case).inputs()
-    tensors["params"] = flat
-    got = ops.CudnnRNNV3(**tensors, **spec.attrs()).output
-    np.testing.assert_allclose(got, case.reference()[0].output, rtol=0, atol=1e-14)

@@ -1,11 +1,10 @@
 """QuantizedLayerRNN: each step against the numpy reference, rows that do not depend on each other, bad inputs."""
 
-import itertools
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from support.problem_lines import check_lines, lines
 from support.reference import quantized
 from support.reference.spec import CELLS
 from tf_rnn_ops import plain, raw_ops
@@ -81,45 +80,21 @@ def _run(weights, call, rnn_mode, dtype="float32", packed=True, **attrs):
     return raw_ops.QuantizedLayerRNN(**call, **given, rnn_mode=rnn_mode, packed=panels, **attrs)
 
 
-def _check_steps(weights, call, rnn_mode, result, lengths=None, **functions):
-    """Compares each step with the reference, which begins at the h of the op's step before."""
-    output = result.output.numpy()
-    states = [call["input_h"], *([call["input_c"]] if rnn_mode == "lstm" else [])]
-    want, slack = quantized.layer(
-        rnn_mode, call["input"], states, _of_reference(weights), output, lengths, **functions
-    )
-    bound = 2e-6 + 2e-5 * np.abs(want["output"]) + slack
-    assert (np.abs(output - want["output"]) <= bound).all()
-    if lengths is not None:
-        assert not output[np.arange(len(output))[:, None] >= lengths].any()
-    np.testing.assert_array_equal(result.output_h.numpy(), want["output_h"])
-    if rnn_mode == "lstm":
-        np.testing.assert_allclose(result.output_c.numpy(), want["output_c"], rtol=2e-5, atol=2e-6)
-    else:
-        assert result.output_c.numpy() == 0
+LINES = lines("{size} bias={bias} lengths={lengths} run={run}", bias=("yes", "no"),
+              lengths=("full", "random"), run=("packed", "inference"),
+              size=("T=3 B=1 I=5 H=7", "T=4 B=2 I=16 H=33", "T=5 B=3 I=1 H=1", "T=3 B=7 I=19 H=64",
+                    "T=2 B=40 I=65 H=17", "T=2 B=9 I=130 H=40", "T=0 B=3 I=4 H=5",
+                    "T=3 B=0 I=4 H=5"))  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_step(mode, rng):
-    shapes = [
-        (3, 1, 5, 7),
-        (4, 2, 16, 33),
-        (5, 3, 1, 1),
-        (3, 7, 19, 64),
-        (2, 40, 65, 17),
-        (2, 9, 130, 40),
-    ]
-    for (steps, batch, inputs, units), bias, lengths in itertools.product(
-        shapes, (True, False), (None, "random")
-    ):
-        rnn_mode, size, weights = _weights(rng, mode, inputs, units, bias)
-        call = _calls(rng, size, units, steps, batch, inputs)
-        if lengths is not None:
-            lengths = rng.integers(0, steps + 1, size=batch).astype(np.int32)
-        attrs = {"activation": "linear"} if mode == "rnn" else {}
-        given = call if lengths is None else {**call, "sequence_lengths": lengths}
-        result = _run(weights, given, rnn_mode, **attrs)
-        _check_steps(weights, call, rnn_mode, result, lengths, **attrs)
+def test_every_step(mode):
+    cell = "lstm P=9" if mode == "lstmp" else mode.removeprefix("rnn_")
+    cell += " activation=linear" * (mode == "rnn")
+    check_lines(f"op=LayerRNN type=int8 cell={cell}", LINES)
+    if mode in ("lstm", "lstmp", "gru_reset_before"):
+        # Large weights, whose units threads share.
+        check_lines(f"op=LayerRNN type=int8 cell={cell} run=packed", ["T=12 B=1 I=512 H=640"])
 
 
 @pytest.mark.parametrize(
@@ -127,12 +102,10 @@ def test_every_step(mode, rng):
     [("relu", "hard_sigmoid"), ("sigmoid", "hard_sigmoid_keras2"), ("linear", "tanh")],
     ids="-".join,
 )
-@pytest.mark.parametrize("mode", ["lstm", "gru", "gru_reset_before"])
-def test_other_activations(mode, functions, rng):
-    attrs = dict(zip(("activation", "recurrent_activation"), functions))
-    rnn_mode, size, weights = _weights(rng, mode, 20, 24)
-    call = _calls(rng, size, 24, 4, 5, 20)
-    _check_steps(weights, call, rnn_mode, _run(weights, call, rnn_mode, **attrs), **attrs)
+@pytest.mark.parametrize("cell", ["lstm", "gru", "gru_reset_before"])
+def test_other_activations(cell, functions):
+    keys = f"activation={functions[0]} recurrent_activation={functions[1]} run=packed"
+    check_lines(f"op=LayerRNN type=int8 cell={cell} {keys}", ["T=4 B=5 I=20 H=24"])
 
 
 def _bytes(result):
@@ -269,24 +242,6 @@ def test_extreme_integers(rng):
     got = _run(weights, call, "rnn", activation="linear").output.numpy()[0]
     exact = call["input"][0].astype(np.int64) @ weights["kernel"].astype(np.int64)
     np.testing.assert_allclose(got, exact * weights["kernel_scale"].astype(np.float64), rtol=1e-6)
-
-
-@pytest.mark.parametrize("steps,batch", [(0, 3), (3, 0)])
-def test_calls_without_steps(steps, batch, rng):
-    rnn_mode, size, weights = _weights(rng, "lstm", 4, 5)
-    call = _calls(rng, size, 5, steps, batch, 4)
-    result = _run(weights, call, rnn_mode)
-    assert result.output.shape == (steps, batch, 5)
-    np.testing.assert_array_equal(result.output_h, call["input_h"])
-    np.testing.assert_array_equal(result.output_c, call["input_c"])
-
-
-def test_threads_share_the_units(rng):
-    """A batch of 1 with large weights: the units are split among threads."""
-    for mode in ("lstm", "lstmp", "gru_reset_before"):
-        rnn_mode, size, weights = _weights(rng, mode, 512, 640)
-        call = _calls(rng, size, 640, 12, 1, 512)
-        _check_steps(weights, call, rnn_mode, _run(weights, call, rnn_mode))
 
 
 def _bad(rng, **changes):

@@ -10,17 +10,17 @@ STEP = 1e-6
 TOLERANCE = 2e-8
 
 
-def _central_differences(loss, values, name):
-    base = values[name].numpy()
-    grad = np.zeros(base.size)
-    for j in range(base.size):
+def numeric(loss, array, step=STEP):
+    """The gradient of loss(array) by central differences, one for each element."""
+    grad = np.zeros(array.size)
+    for j in range(array.size):
         sides = []
         for sign in (1.0, -1.0):
-            moved = base.copy()
-            moved.reshape(-1)[j] += sign * STEP
-            sides.append(float(loss({**values, name: tf.constant(moved)})))
-        grad[j] = (sides[0] - sides[1]) / (2 * STEP)
-    return grad.reshape(base.shape)
+            moved = array.copy()
+            moved.reshape(-1)[j] += sign * step
+            sides.append(float(loss(moved)))
+        grad[j] = (sides[0] - sides[1]) / (2 * step)
+    return grad.reshape(array.shape)
 
 
 def assert_gradients(loss, values):
@@ -29,5 +29,9 @@ def assert_gradients(loss, values):
         tape.watch(values)
         total = loss(values)
     for name, grad in tape.gradient(total, values).items():
-        found = bounds.error(f"{name}_grad", grad, _central_differences(loss, values, name))
+        want = numeric(
+            lambda array: loss({**values, name: tf.constant(array)}),  # noqa: B023
+            values[name].numpy(),
+        )
+        found = bounds.error(f"{name}_grad", grad, want)
         assert found <= TOLERANCE, (name, found)

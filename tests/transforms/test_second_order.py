@@ -1,15 +1,18 @@
-"""Second derivatives of the ops: against central differences of the references' gradients, torch's
-double backward, and in 16-bit types against float32."""
+"""Second derivatives of the ops: against central differences of their gradients, torch's double backward, in
+16-bit types against float32, and where sizes change from call to call, are 0, or are not known in a graph."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.eager import forwardprop
 
 import tf_rnn_ops
-from support import cases, layer_cases, layer_ops, tf_ops
-from support.reference import layout, rounding
+from support import cases, layer_cases, tf_ops
+from support.networks import block, layer, stack
+from support.reference import rounding
 from support.reference.spec import RnnSpec
 from support.second_order import assert_slopes, second
 from support.selection import all_but
@@ -25,73 +28,39 @@ SPECS = [
     RnnSpec("rnn_tanh", 2, 4, 4, input_mode="auto_select"),
     RnnSpec("rnn_relu", 1, 4, 3),
 ]
-# By name in the op: the field of the case.
-RNN_FIELDS = {"input": "x", "input_h": "h0", "input_c": "c0", "params": "params"}
-UPSTREAM = ("dy", "dh", "dc")
 
 
-def _fields(case):
-    """RNN_FIELDS and the upstream gradients, without those of a cell state that is not there."""
-    fields = {**RNN_FIELDS, **{name: name for name in UPSTREAM}}
-    return {n: f for n, f in fields.items() if case.spec.is_lstm or f not in ("c0", "dc")}
+def _first(network, tensors, **attrs):
+    """The gradients for a dict of inputs and, as "d OUTPUT", of upstream gradients."""
+    upstream = {n: tensors[f"d {n}"] for n in network.upstream}
+    return network.gradients({n: tensors[n] for n in network.values}, upstream, **attrs)
 
 
-def _first(case, time_major=True, **attrs):
-    """A function from a dict of tensors (see _fields) to the gradients of the op."""
-    tensors = tf_ops.rnn_tensors(case, time_major)
-
-    def first(values):
-        inputs = {n: values[n] for n in RNN_FIELDS if n in values}
-        with tf.GradientTape() as tape:
-            tape.watch(inputs)
-            result = ops.CudnnRNNV3(
-                **{**tensors.inputs(), **inputs},
-                **case.spec.attrs(),
-                time_major=time_major,
-                **attrs,
-            )
-            outputs = list(result[: 3 if case.spec.is_lstm else 2])
-        upstream = [values[n] for n in UPSTREAM if n in values]
-        return tape.gradient(outputs, inputs, output_gradients=upstream)
-
-    return first
+def _point(network):
+    return {**network.values, **{f"d {n}": t for n, t in network.upstream.items()}}
 
 
-def _reference_total(case, cotangents, masks=None):
-    """The sum of cotangents times the reference's gradients, as a function of a dict of arrays."""
+def _check(network, rng, run=lambda function: function, **attrs):
+    """The derivatives of a weighted sum of the gradients, for all inputs and upstream gradients.
+
+    `run` makes of a function the one that is called.
+    """
+    point = _point(network)
+    factors = {n: rng.standard_normal(t.shape) for n, t in network.values.items()}
 
     def total(arrays):
-        fields = _fields(case)
-        moved = dataclasses.replace(case, **{fields[n]: a for n, a in arrays.items()})
-        _, gradients = moved.reference(masks)
-        return sum(float(np.sum(getattr(gradients, n) * c)) for n, c in cotangents.items())
+        values = {n: tf.constant(a) for n, a in arrays.items()}
+        found = run(functools.partial(_first, network, **attrs))(values)
+        return sum(float(tf.reduce_sum(found[n] * f)) for n, f in factors.items())
 
-    return total
-
-
-def _problem(spec, rng):
-    case = cases.rnn_case(spec, 4, 3, rng, lengths=[4, 0, 2])
-    arrays = {n: getattr(case, f) for n, f in _fields(case).items()}
-    cotangents = {n: rng.standard_normal(a.shape) for n, a in arrays.items() if n in RNN_FIELDS}
-    return case, arrays, cotangents
-
-
-def _tensors(arrays, time_major=True):
-    swapped = {
-        n: a if time_major or n == "params" else np.swapaxes(a, 0, 1) for n, a in arrays.items()
-    }
-    return {n: tf.constant(a) for n, a in swapped.items()}
-
-
-def _time_major(tensors):
-    return {n: t if n == "params" else tf.transpose(t, [1, 0, 2]) for n, t in tensors.items()}
+    got = run(lambda point: second(functools.partial(_first, network, **attrs), point, factors))
+    arrays = {n: t.numpy() for n, t in point.items()}
+    assert_slopes(got(point), total, arrays, rng)
 
 
 @pytest.mark.parametrize("spec", all_but(SPECS, *SPECS[:2]), ids=str)
 def test_cudnn_rnn(spec, rng):
-    case, arrays, cotangents = _problem(spec, rng)
-    got = second(_first(case), _tensors(arrays), cotangents)
-    assert_slopes(got, _reference_total(case, cotangents), arrays, rng)
+    _check(stack(spec, rng, lengths=[4, 0, 2]), rng)
 
 
 @pytest.fixture
@@ -108,58 +77,22 @@ def test_without_kernels(spec, tensorflow_loops, rng):
     test_cudnn_rnn(spec, rng)
 
 
+def _in_a_function(function):
+    return tf.function(function, autograph=False)
+
+
 def test_batch_major_in_a_function_at_inference(rng):
-    case, arrays, cotangents = _problem(RnnSpec("gru", 1, 4, 3), rng)
-    first = _first(case, time_major=False, is_training=False)
-    swapped = {n: np.swapaxes(c, 0, 1) if n != "params" else c for n, c in cotangents.items()}
-    run = tf.function(lambda values: second(first, values, swapped), autograph=False)
-    got = _time_major(run(_tensors(arrays, time_major=False)))
-    assert_slopes(got, _reference_total(case, cotangents), arrays, rng)
+    network = stack(RnnSpec("gru", 1, 4, 3), rng, lengths=[4, 0, 2], time_major=False)
+    _check(network, rng, _in_a_function, is_training=False)
 
 
 def test_dropout(rng):
-    """The masks of the op, which a stack of the identity shows, in both derivatives."""
-    spec = RnnSpec("rnn_tanh", 3, 5, 3)
-    case = cases.rnn_case(spec, 4, 3, rng, lengths=[4, 0, 2])
-    masks = _visible_masks(spec, 4, 3, dropout=0.4, seed=21)
-    fields = _fields(case)
-    arrays = {n: getattr(case, f) for n, f in fields.items()}
-    cotangents = {n: rng.standard_normal(a.shape) for n, a in arrays.items() if n in RNN_FIELDS}
-    first = _first(case, dropout=0.4, seed=21)
-    # A function has kernels of its own, so this call draws what the first one of a kernel draws.
-    got = tf.function(lambda v: second(first, v, cotangents), autograph=False)(_tensors(arrays))
-    assert_slopes(got, _reference_total(case, cotangents, masks), arrays, rng)
-
-
-def _visible_masks(spec, steps, batch, **attrs):
-    """The masks between the layers of the first call of a kernel, one after the other."""
-    masks = []
-    for layer in range(1, spec.layers):
-        # Layers of the identity up to this mask; behind it each shows its own and all before.
-        relu = RnnSpec("rnn_relu", layer + 1, spec.units, spec.units)
-        weights = layout.unpack(relu, np.zeros(layout.params_size(relu)))
-        for cell in weights:
-            cell.w[0] = np.eye(spec.units)
-            cell.bw[0] = 1.0
-        case = cases.RnnCase(
-            relu,
-            "float64",
-            np.zeros((steps, batch, spec.units)),
-            *[np.zeros((layer + 1, batch, spec.units))] * 2,
-            layout.pack(relu, weights),
-            np.full(batch, steps),
-            *[np.zeros(())] * 3,
-        )
-        tensors = tf_ops.rnn_tensors(case)
-        run = tf.function(
-            lambda: ops.CudnnRNNV3(**tensors.inputs(), **relu.attrs(), **attrs).output,
-            autograph=False,
-        )
-        below = 1.0
-        for mask in masks:
-            below = below * mask + 1.0
-        masks.append((run().numpy() - 1.0) / below)
-    return masks
+    """A function has kernels of its own, so its first call draws what the first call of any other draws."""
+    network = stack(RnnSpec("rnn_tanh", 3, 5, 3), rng, lengths=[4, 0, 2])
+    plain = network.gradients(network.values)["params"]
+    dropped = network.gradients(network.values, dropout=0.4, seed=21)["params"]
+    assert np.any(plain != dropped)
+    _check(network, rng, _in_a_function, dropout=0.4, seed=21)
 
 
 @pytest.mark.each_value
@@ -193,78 +126,15 @@ def test_layer_rnn(mode, rng, **given):
         given["lengths"] = np.array([3, 0, 4, 1])
     if mode == "lstmp":
         given["clips"] = (0.5, 0.75)  # with any activation some values reach them, others do not
-    case = layer_cases.layer_case(mode, (4, 4, 3, 5), rng, **given)
-    inputs = layer_ops.tensors(case)
-    fields = {n: f for n, f in layer_ops.INPUTS.items() if n in layer_ops.DIFFERENTIABLE}
-    fields = {n: f for n, f in fields.items() if getattr(case.inputs, f) is not None}
-    if not case.is_lstm:
-        del fields["input_c"]
-    upstream = UPSTREAM if case.is_lstm else UPSTREAM[:2]
-    arrays = {n: getattr(case.inputs, f) for n, f in fields.items()}
-    cotangents = {n: rng.standard_normal(a.shape) for n, a in arrays.items()}
-    arrays |= {n: getattr(case, n) for n in upstream}
-
-    def first(values):
-        watched = {n: values[n] for n in fields}
-        with tf.GradientTape() as tape:
-            tape.watch(watched)
-            result = ops.LayerRNN(**{**inputs, **watched}, **case.attrs())
-        return tape.gradient(
-            list(result[: len(upstream)]), watched, output_gradients=[values[n] for n in upstream]
-        )
-
-    def total(arrays):
-        moved = {f: arrays[n] for n, f in fields.items()}
-        at = dataclasses.replace(
-            case,
-            inputs=dataclasses.replace(case.inputs, **moved),
-            **{n: arrays[n] for n in upstream},
-        )
-        found = at.reference()
-        return sum(float(np.sum(found[f"{n}_backprop"] * c)) for n, c in cotangents.items())
-
-    assert_slopes(second(first, _tensors(arrays), cotangents), total, arrays, rng)
-
-
-def _block_first(case, **attrs):
-    tensors = tf_ops.block_tensors(case)
-
-    def first(values):
-        watched = {n: t for n, t in values.items() if not n.endswith("_grad")}
-        with tf.GradientTape() as tape:
-            tape.watch(watched)
-            result = ops.BlockLSTMV2(seq_len_max=tensors["seq_len_max"], **watched, **attrs)
-        upstream = [values["cs_grad"], values["h_grad"]]
-        return tape.gradient([result.cs, result.h], watched, output_gradients=upstream)
-
-    return first
+    _check(layer(mode, rng, (4, 4, 3, 5), **given), rng)
 
 
 @pytest.mark.parametrize("use_peephole", [False, True])
 def test_block_lstm(use_peephole, rng):
-    case = cases.block_case(4, 2, 3, 3, rng, seq_len_max=3, use_peephole=use_peephole)
-    arrays = {n: t.numpy() for n, t in tf_ops.block_tensors(case).items() if n != "seq_len_max"}
+    network = block(rng, seq_len_max=3, use_peephole=use_peephole)
     if not use_peephole:
-        arrays = {n: a for n, a in arrays.items() if not n.startswith("wc")}
-    cotangents = {n: rng.standard_normal(a.shape) for n, a in arrays.items()}
-    arrays |= {"cs_grad": case.cs_grad, "h_grad": case.h_grad}
-    peepholes = {} if use_peephole else {n: getattr(case.inputs, n) for n in ("wci", "wcf", "wco")}
-
-    def first(values):
-        constants = {n: tf.constant(a) for n, a in peepholes.items()}
-        found = _block_first(case, use_peephole=use_peephole)({**values, **constants})
-        return {n: found[n] for n in cotangents}
-
-    def total(arrays):
-        upstream = {n: arrays[n] for n in ("cs_grad", "h_grad")}
-        inputs = {n: a for n, a in arrays.items() if n not in upstream}
-        moved = dataclasses.replace(
-            case, inputs=dataclasses.replace(case.inputs, **inputs), **upstream
-        )
-        _, gradients = moved.reference()
-        return sum(float(np.sum(gradients[n] * c)) for n, c in cotangents.items())
-
-    assert_slopes(second(first, _tensors(arrays), cotangents), total, arrays, rng)
+        network.fixed = ("wci", "wcf", "wco")  # nothing depends on them
+    _check(network, rng)
 
 
 @pytest.mark.parametrize("spec", [RnnSpec("lstm", 1, 4, 3), RnnSpec("gru", 1, 4, 3)], ids=str)
@@ -272,11 +142,11 @@ def test_torch(spec, rng):
     pytest.importorskip("torch")
     from ops.parity import torch_rnn
 
-    case = cases.rnn_case(spec, 5, 3, rng, lengths="full")
-    arrays = {n: getattr(case, f) for n, f in _fields(case).items()}
-    cotangents = {n: rng.standard_normal(a.shape) for n, a in arrays.items() if n in RNN_FIELDS}
-    want = torch_rnn.second_order(case, cotangents)
-    got = second(_first(case), _tensors(arrays), cotangents)
+    network = stack(spec, rng, (5, 3), lengths="full")
+    cotangents = {n: rng.standard_normal(t.shape) for n, t in network.values.items()}
+    want = torch_rnn.second_order(network.case, cotangents)
+    got = second(functools.partial(_first, network), _point(network), cotangents)
+    got |= {field: got[f"d {n}"] for n, field in network.fields.items() if f"d {n}" in got}
     for name, array in want.items():
         np.testing.assert_allclose(got[name], array, rtol=1e-10, atol=1e-11, err_msg=name)
 
@@ -284,14 +154,16 @@ def test_torch(spec, rng):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_narrow_types(dtype, rng):
     """Inputs that are exact in the type: what is left is the rounding of states and results."""
-    case = cases.rnn_case(RnnSpec("lstm", 1, 4, 3), 4, 3, rng, dtype)
-    arrays = {n: getattr(case, f) for n, f in _fields(case).items()}
-    cotangents = {n: np.ones(a.shape) for n, a in arrays.items() if n in RNN_FIELDS}
+    network = stack(RnnSpec("lstm", 1, 4, 3), rng, dtype=dtype)
+    cotangents = {n: np.ones(t.shape) for n, t in network.values.items()}
     found = {}
     for kind in (dtype, "float32"):
-        first = _first(dataclasses.replace(case, dtype=kind))
-        values = {n: tf.cast(t, kind) for n, t in _tensors(arrays).items()}
-        found[kind] = second(first, values, cotangents)
+        tensors = {
+            n: t if t.dtype == tf.int32 else tf.cast(t, kind) for n, t in network.tensors.items()
+        }
+        upstream = {n: tf.cast(t, kind) for n, t in network.upstream.items()}
+        as_kind = dataclasses.replace(network, tensors=tensors, upstream=upstream)
+        found[kind] = second(functools.partial(_first, as_kind), _point(as_kind), cotangents)
     eps = rounding.eps(dtype)
     for name, want in found["float32"].items():
         got = found[dtype][name]
@@ -302,52 +174,27 @@ def test_narrow_types(dtype, rng):
 
 def test_third_order(rng):
     """Twice through the ordinary ops, against differences of the second."""
-    case, arrays, _ = _problem(RnnSpec("gru", 1, 3, 2), rng)
-    first = _first(case)
+    network = stack(RnnSpec("gru", 1, 3, 2), rng, lengths=[4, 0, 2])
 
     def penalty(x):
         with tf.GradientTape() as tape:
             tape.watch(x)
-            values = {**_tensors(arrays), "input": x}
-            total = tf.reduce_sum(first(values)["input"] ** 3)
+            found = _first(network, {**_point(network), "input": x})
+            total = tf.reduce_sum(found["input"] ** 3)
         return tape.gradient(total, x)
 
     run = tf.function(penalty, autograph=False)
-    x = tf.constant(arrays["input"])
+    x = network.tensors["input"]
     direction = tf.constant(rng.standard_normal(x.shape))
     with tf.GradientTape() as tape:
         tape.watch(x)
         total = tf.reduce_sum(run(x) * direction)
-    got = {"input": tape.gradient(total, x)}
     assert_slopes(
-        got,
+        {"input": tape.gradient(total, x)},
         lambda a: float(tf.reduce_sum(run(tf.constant(a["input"])) * direction)),
-        {"input": arrays["input"]},
+        {"input": x.numpy()},
         rng,
     )
-
-
-def test_unknown_sizes_are_refused():
-    spec = [tf.TensorSpec([None, None, None])] * 3 + [tf.TensorSpec([None])]
-
-    @tf.function(input_signature=spec, autograph=False)
-    def run(x, h, c, params):
-        with tf.GradientTape() as outer:
-            outer.watch(x)
-            with tf.GradientTape() as inner:
-                inner.watch(x)
-                result = ops.CudnnRNNV3(
-                    input=x,
-                    input_h=h,
-                    input_c=c,
-                    params=params,
-                    sequence_lengths=tf.fill([tf.shape(x)[1]], tf.shape(x)[0]),
-                )
-            first = inner.gradient(result.output, x)
-        return outer.gradient(first, x)
-
-    with pytest.raises(tf.errors.InvalidArgumentError, match="number of layers is not known"):
-        run.get_concrete_function()
 
 
 def test_derivative_with_respect_to_a_result_is_refused(rng):
@@ -358,7 +205,143 @@ def test_derivative_with_respect_to_a_result_is_refused(rng):
         with tf.GradientTape() as tape:
             tape.watch(source)
             first = tf_ops.rnn_backward(ops, case, result)
-        with pytest.raises(
-            tf.errors.InvalidArgumentError, match="with respect to the results of the forward op"
-        ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="results of the forward op"):
             tape.gradient(first.input_backprop, source)
+
+
+# ---- Sizes ----
+
+T, B, I, H = 3, 2, 3, 4  # noqa: E741
+
+
+def _stack_of(rng, size=(T, B, I, H)):
+    steps, batch, inputs, units = size
+    return stack(RnnSpec("lstm", 2, units, inputs, num_proj=2), rng, (steps, batch))
+
+
+def _layer_of(mode):
+    without = {"lengths": None, "input_mask": False, "recurrent_mask": False}
+    return lambda rng, size=(T, B, I, H): layer(mode, rng, size, **without)
+
+
+NETWORKS = {
+    "BlockLSTMV2": lambda rng, size=(T, B, I, H): block(rng, size, use_peephole=True),
+    "CudnnRNNV3": _stack_of,
+    **{
+        mode: _layer_of(mode)
+        for mode in (
+            "lstm", "gru", "gru_reset_before", "rnn_tanh", "lstmp", "lstm_layer_norm", "lstm_zoneout",
+        )
+    },
+}  # fmt: skip
+
+
+def _penalty(network, tensors=None):
+    """The gradients of the squared gradient of the squared outputs, by name."""
+    tensors = network.tensors if tensors is None else tensors
+    values = {n: tensors[n] for n in network.values}
+    key = next(n for n in ("x", "input") if n in values)
+    with tf.GradientTape() as outer:
+        outer.watch(values)
+        with tf.GradientTape() as inner:
+            inner.watch(values)
+            outputs = list(network.outputs({**tensors, **values}).values())[:2]
+            loss = tf.add_n([tf.reduce_sum(output**2) for output in outputs])
+        squared = tf.reduce_sum(inner.gradient(loss, values[key]) ** 2)
+    found = outer.gradient(squared, values)
+    return {n: g for n, g in found.items() if g is not None}
+
+
+def _assert_same(got, want):
+    assert got.keys() == want.keys()
+    for name in want:
+        np.testing.assert_allclose(got[name], want[name], rtol=0, atol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("name", all_but(NETWORKS, "BlockLSTMV2", "gru_reset_before"))
+def test_sizes_that_change(name, rng):
+    """Networks of other sizes, one after the other."""
+    for size in ((T, B, I, H), (T, B, I, 2 * H), (T + 1, B + 1, I + 2, H)):
+        _check(NETWORKS[name](rng, size), rng)
+
+
+@pytest.mark.parametrize("name", all_but(NETWORKS, "BlockLSTMV2", "lstm"))
+def test_no_steps(name, rng):
+    network = NETWORKS[name](rng, (0, B, I, H))
+    found = _penalty(network)
+    assert found.keys() == _penalty(NETWORKS[name](rng)).keys()
+    for key, gradient in found.items():
+        assert gradient.shape == network.tensors[key].shape
+        assert not np.any(gradient)
+
+
+@pytest.mark.parametrize("name", all_but(NETWORKS, "BlockLSTMV2", "gru"))
+def test_an_input_that_a_graph_does_not_know(name, rng):
+    """If the shape of one input does not determine a size, the other shapes do."""
+    network = NETWORKS[name](rng)
+    want = _penalty(network)
+    # H of a stack with a projection is nowhere else.
+    matrices = [
+        n
+        for n, t in network.tensors.items()
+        if t.shape.rank > 1 and not (name == "CudnnRNNV3" and n == "input_c")
+    ]
+    for k, unknown in enumerate(matrices):
+        # Only the rank is known, or not even the rank, which tells whether an optional tensor is given.
+        known = k % 2 or unknown in ("bias", "projection", "peepholes", "layer_norm")
+        shape = [None] * network.tensors[unknown].shape.rank if known else None
+        function = _of_shapes(network, {unknown: shape})
+        _assert_same(function(network.tensors), want)
+
+
+def _of_shapes(network, shapes):
+    """_penalty as a function of all inputs, of which some have other shapes in the graph."""
+    specs = {n: tf.TensorSpec(shapes.get(n, t.shape), t.dtype) for n, t in network.tensors.items()}
+    return tf.function(
+        functools.partial(_penalty, network), input_signature=[specs], autograph=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("BlockLSTMV2", "number of units"), ("CudnnRNNV3", "number of layers")]
+)
+def test_sizes_that_nothing_says_are_refused(name, size, rng):
+    network = NETWORKS[name](rng)
+    shapes = {n: [None] * t.shape.rank for n, t in network.tensors.items()}
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"the {size} is not known"):
+        _of_shapes(network, shapes).get_concrete_function()
+
+
+@pytest.mark.parametrize("name", all_but(NETWORKS, "BlockLSTMV2", "lstm"))
+def test_functions_that_run_eagerly(name, rng):
+    both = [NETWORKS[name](rng, (steps, B, I, H)) for steps in (T, 0)]
+    want = [_penalty(network) for network in both]
+    tf.config.run_functions_eagerly(True)
+    try:
+        for network, found in zip(both, want):
+            _assert_same(_penalty(network), found)
+    finally:
+        tf.config.run_functions_eagerly(False)
+
+
+@pytest.mark.parametrize(
+    "name", all_but(["lstm", "BlockLSTMV2", "CudnnRNNV3", "StatelessCudnnRNNV3"], "lstm")
+)
+def test_forward_mode_over_many_shapes(name, rng, monkeypatch):
+    """Derivatives of more traces than 32, after which TensorFlow does not know the sizes."""
+    monkeypatch.setattr(forwardprop, "_TRACE_COUNT_LIMIT", 1)
+    for steps, units in ((2, 4), (3, 5), (4, 6)):
+        network = NETWORKS[name.removeprefix("Stateless")](rng, (steps, 1, 2, units))
+        if name.startswith("Stateless"):
+            network.op, network.attrs = name, {**network.attrs, "seed": [3, 1]}
+        key = "x" if "x" in network.tensors else "input"
+        x = network.tensors[key]
+        direction = tf.constant(rng.standard_normal(x.shape))
+
+        def output(x):
+            return next(iter(network.outputs({key: x}).values()))  # noqa: B023
+
+        with tf.autodiff.ForwardAccumulator(x, direction) as forward:
+            found = forward.jvp(output(x))
+        sides = [output(x + sign * 1e-6 * direction) for sign in (1, -1)]
+        np.testing.assert_allclose(found, (sides[0] - sides[1]) / 2e-6, rtol=0, atol=1e-8)

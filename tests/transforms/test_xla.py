@@ -7,6 +7,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
+from robustness.problem import call_laws, grammar, laws, values
+from robustness.problem import ops as problem_ops
 from support import bad_inputs, calls, cases, layer_cases, layer_ops, subproc, tf_ops
 from support.reference.spec import RnnSpec
 from support.selection import all_but
@@ -74,73 +76,47 @@ def test_every_op(rng):
     }
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
-@pytest.mark.parametrize("mode", layer_cases.MODES)
-def test_layer_rnn(mode, dtype, rng):
-    for time_major in (True, False):
-        functions = ("tanh", "sigmoid")
-        if mode in layer_cases.WITH_FUNCTIONS and time_major:
-            functions = ("linear", "hard_sigmoid")
-        case = layer_cases.random_layer_case(
-            mode, rng, dtype, largest=(9, 8, 9, 40), functions=functions
-        )
-        want = layer_ops.forward(ops, case, time_major)
-        got = compiled(lambda: layer_ops.forward(ops, case, time_major))()
-        assert_same_bits(got, want)
-        gradients = layer_ops.backward(ops, case, want, time_major)
-        # With either reserve space, for the two ops need not be in one computation.
-        for result in (got, want):
-            assert_same_bits(
-                compiled(lambda r: layer_ops.backward(ops, case, r, time_major))(result), gradients
-            )
-        assert_same_bits(layer_ops.backward(ops, case, got, time_major), gradients)
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
-@pytest.mark.parametrize(
-    "spec",
-    [
-        RnnSpec("lstm", 2, 7, 3, "bidirectional", num_proj=4),
-        RnnSpec("gru", 3, 5, 5, input_mode="auto_select"),
-        RnnSpec("rnn_tanh", 1, 18, 2, "bidirectional"),
-    ],
-    ids=str,
+CELLS = (
+    *("cell=rnn activation=linear", "cell=relu", "cell=tanh", "cell=gru", "cell=gru_reset_before"),
+    *("cell=gru zoneout_h=0.25 drawn=yes", "cell=lstm", "cell=lstm norm=yes"),
+    "cell=lstm P=13 peephole=yes clip=0.25 proj_clip=0.125",
+    "cell=lstm zoneout_h=0.25 zoneout_c=0.5 drawn=yes",
 )
-def test_cudnn_rnn_v3(spec, dtype, rng):
-    for time_major in (True, False):
-        case = cases.rnn_case(spec, 6, 5, rng, dtype)
-        for is_training in (True, False):
-            want = tf_ops.rnn_forward(ops, case, time_major, is_training)
-            got = compiled(lambda: tf_ops.rnn_forward(ops, case, time_major, is_training))()
-            assert_same_bits(got, want)
-        want = tf_ops.rnn_forward(ops, case, time_major)
-        got = compiled(lambda: tf_ops.rnn_forward(ops, case, time_major))()
-        assert_same_bits(
-            compiled(lambda: tf_ops.rnn_backward(ops, case, got, time_major))(),
-            tf_ops.rnn_backward(ops, case, want, time_major),
-        )
+# More kinds of calls than robustness/problem compiles in each run, whose law is checked here.
+LINES = [
+    *(f"op=LayerRNN {cell} T=9 B=8 I=9 H=23 mask=both lengths=random" for cell in CELLS),
+    "op=LayerRNN cell=gru T=5 B=3 I=9 H=40 activation=linear recurrent_activation=hard_sigmoid",
+    "cell=lstm T=6 B=5 I=3 H=7 L=2 D=2 P=4 lengths=random",
+    "cell=gru T=6 B=5 I=5 H=5 L=3 input=auto lengths=random",
+    "cell=tanh T=6 B=5 I=2 H=18 D=2 lengths=random",
+    *(f"cell=lstm {size} I=3 H=4 L=2" for size in ("T=0 B=3", "T=4 B=0")),
+    *(f"op=LayerRNN cell=gru {size} I=3 H=4" for size in ("T=0 B=3", "T=4 B=0")),
+    *(f"op=BlockLSTMV2 {size} I=3 H=4" for size in ("T=0 B=3", "T=4 B=0")),
+    # Enough rows for every thread of the pool; XLA's is TensorFlow's.
+    "op=LayerRNN cell=lstm T=20 B=64 I=64 H=128 run=inference",
+]
 
 
-@pytest.mark.parametrize("steps,batch", [(0, 3), (4, 0)])
-def test_nothing_to_run(steps, batch, rng):
-    case = cases.rnn_case(RnnSpec("lstm", 2, 4, 3), steps, batch, rng, "float32")
-    want = tf_ops.rnn_forward(ops, case)
-    got = compiled(lambda: tf_ops.rnn_forward(ops, case))()
-    assert_same_bits(got, want)
-    assert_same_bits(
-        compiled(lambda: tf_ops.rnn_backward(ops, case, got))(),
-        tf_ops.rnn_backward(ops, case, want),
-    )
-    layer = layer_cases.layer_case("gru", (steps, batch, 3, 4), rng, "float32")
-    assert_same_bits(
-        compiled(lambda: layer_ops.forward(ops, layer))(), layer_ops.forward(ops, layer)
-    )
-    block = cases.block_case(steps, batch, 3, 4, rng, "float32")
-    assert_same_bits(
-        compiled(lambda: tf_ops.block_forward(ops, block))(), tf_ops.block_forward(ops, block)
-    )
+@pytest.mark.each_value
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("line", LINES)
+def test_results_and_gradients(line, dtype):
+    for run in ("training", "inference")[: 1 + ("run=" not in line)]:
+        problem = grammar.parse(f"{line} type={dtype}" + f" run={run}" * ("run=" not in line))
+        case = values.case(problem)
+        got = problem_ops.run(problem, case)
+        call_laws.under_xla(laws.Subject(problem, case, got, decided=True))
+
+
+@pytest.mark.parametrize("mode", layer_cases.MODES)
+def test_either_reserve_space(mode, rng):
+    """The op and its gradient need not be in one computation."""
+    case = layer_cases.random_layer_case(mode, rng, "float32", largest=(9, 8, 9, 40))
+    want = layer_ops.forward(ops, case)
+    got = compiled(lambda: layer_ops.forward(ops, case))()
+    gradients = layer_ops.backward(ops, case, want)
+    assert_same_bits(compiled(lambda r: layer_ops.backward(ops, case, r))(want), gradients)
+    assert_same_bits(layer_ops.backward(ops, case, got), gradients)
 
 
 def test_gradients(rng):
@@ -204,12 +180,6 @@ def test_operands_of_another_layout(rng):
 
     x = tf.transpose(inputs["input"], [1, 0, 2])
     np.testing.assert_array_equal(compiled(run)(x), run(x))
-
-
-def test_many_threads(rng):
-    """Enough rows for every thread of the pool; XLA's is TensorFlow's."""
-    case = layer_cases.layer_case("lstm", (20, 64, 64, 128), rng, "float32", lengths=None)
-    assert_same_bits(compiled(lambda: layer_ops.forward(ops, case))(), layer_ops.forward(ops, case))
 
 
 # ---- Dropout ----

@@ -5,14 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "cc/core/status.h"
 
 namespace rnn_ops {
 
-inline void ExpectInvalid(const Status& status, std::initializer_list<const char*> parts) {
+inline void ExpectInvalid(const Status& status, const std::vector<const char*>& parts) {
   EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.message();
   ASSERT_FALSE(status.message().empty());
   EXPECT_EQ(status.message().back(), '.');

@@ -36,6 +36,19 @@ RnnValues RunAll(const KernelTable& table, const RnnCase& c, const RnnValues& in
   return run.values;
 }
 
+TEST(KernelTables, EveryTableOfThisMachineIsThere) {
+  ASSERT_FALSE(Tables().empty());
+  EXPECT_STREQ(Tables()[0]->isa, "baseline");
+  for (const KernelTable* table : Tables()) {
+    EXPECT_EQ(table->version, kKernelTableVersion);
+    const std::string level = std::string(table->isa).substr(0, 6);
+    EXPECT_EQ(table->vector_bytes, level == "avx512" ? 64
+                                   : level[0] == 'a' ? 32
+                                                     : 16)
+        << table->isa;
+  }
+}
+
 TEST(Emulation, GivesTheBitsOfTheMachine) {
   std::map<std::string, int> compared;
   std::mt19937_64 random(61);

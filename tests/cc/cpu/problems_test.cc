@@ -1,19 +1,22 @@
 // Checks problems in the format of tests/robustness/problem/README.md on the kernels, without ops.
 // For every instruction set, native or emulated (kernel_tables.h), values are compared with the
 // scalar reference. The bits must be equal for every number of threads, in a repetition, in the
-// other layout, in inference and with packed weights.
+// other layout, in inference and with packed weights. The reserve space and packed weights, which
+// are outputs of ops, must be written whole, and a 16-bit type is float32 rounded once.
 //
-//   problems_test FILE | LINE...
+//   problems_test FILE | LINE | random...
 //
-// Prints "problem<TAB>ok, failed or undecided<TAB>LINE" for each line. Undecided: a pre-activation
-// of relu is so close to zero that rounding decides its slope, so gradients were not compared with
-// the reference.
+// "random": also random cases of rnn_cases.h, most of them smaller and shorter than those of a
+// file. Prints "problem<TAB>ok, failed or undecided<TAB>LINE" for each line. Undecided: a
+// pre-activation of relu is so close to zero that rounding decides its slope, so gradients were not
+// compared with the reference.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,7 @@
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/problem_line.h"
+#include "tests/cc/cpu/rnn_cases.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -28,8 +32,8 @@ namespace testing {
 namespace {
 
 std::vector<std::string>* lines = new std::vector<std::string>;
+bool random_cases = false;
 
-constexpr int32_t kThreads[] = {1, 2, 3, 8};
 // The bound of |pre-activation| of relu, in units of the epsilon of the products' operands.
 constexpr double kNearZero = 64;
 
@@ -68,26 +72,59 @@ std::vector<const KernelTable*> TablesOf(const ProblemLine& line) {
 std::vector<RunOptions> OptionsOf(const ProblemLine& line) {
   std::vector<RunOptions> options;
   unsigned char fill = 0xFF;
-  for (int32_t threads : kThreads) {
+  // Over many lines every number of threads up to 8.
+  const int32_t other = 3 + static_cast<int32_t>(line.seed % 5);
+  for (int32_t threads : {1, 2, other, 8}) {
     options.push_back({line.threads > 0 ? line.threads : threads, fill});
     fill = static_cast<unsigned char>(fill * 5 + 0x42);
   }
   return options;
 }
 
-RnnValues RunOnce(const KernelTable& table, const RnnCase& c, const RnnValues& inputs, bool packed,
-                  const RunOptions& options) {
+RnnRun Started(const KernelTable& table, const RnnCase& c, const RnnValues& inputs, bool packed,
+               const RunOptions& options) {
   RnnRun run(table, c, inputs, options);
   EXPECT_EQ(packed ? run.ForwardPacked() : run.Forward(), 0);
   if (c.problem.is_training) {
     EXPECT_EQ(run.Backward(), 0);
   }
-  return run.values;
+  return run;
+}
+
+RnnValues RunOnce(const KernelTable& table, const RnnCase& c, const RnnValues& inputs, bool packed,
+                  const RunOptions& options) {
+  return Started(table, c, inputs, packed, options).values;
 }
 
 void ExpectSameRun(const RnnValues& got, const RnnValues& want) {
   ExpectSame(kRnnOutputs, got, want);
   ExpectSame(kRnnGradients, got, want);
+}
+
+template <typename Values>
+Values Rounded(Dtype dtype, const Fields<Values>& fields, Values values) {
+  for (const auto& field : fields) {
+    for (double& v : values.*field.vec) v = RoundTo(dtype, v);
+  }
+  return values;
+}
+
+// A 16-bit type whose products are not those of bfloat16 computes in float32 and rounds once. The
+// gradients are those for the given, rounded outputs.
+void ExpectRounded(const KernelTable& table, RnnCase c, const RnnValues& inputs) {
+  c.problem.bf16_products = false;
+  RnnCase wide_case = c;
+  wide_case.problem.dtype = kFloat32;
+  RnnRun narrow(table, c, inputs);
+  RnnRun wide(table, wide_case, inputs);
+  EXPECT_EQ(narrow.Forward(), 0);
+  EXPECT_EQ(wide.Forward(), 0);
+  ExpectSame(kRnnOutputs, narrow.values, Rounded(c.problem.dtype, kRnnOutputs, wide.values));
+  if (!c.problem.is_training) return;
+  EXPECT_EQ(narrow.Backward(), 0);
+  wide.SetOutput(narrow.values.y);
+  EXPECT_EQ(wide.Backward(), 0);
+  ExpectSame(kRnnGradients, narrow.values, Rounded(c.problem.dtype, kRnnGradients, wide.values));
 }
 
 // Int8 weights: the reference begins each step at the h of the kernels.
@@ -134,15 +171,29 @@ bool CheckRnn(const ProblemLine& line) {
     all_decided = all_decided && decided;
     EXPECT_EQ(table->rnn_packed_format(&p).element == kPackedInt8Quads, p.int8_weights);
     RnnValues first;
+    std::vector<unsigned char> reserve, packed_bytes;
     for (const RunOptions& options : OptionsOf(line)) {
       SCOPED_TRACE(std::string(" isa=") + table->isa +
                    " threads=" + std::to_string(options.num_threads));
-      const RnnValues got = RunOnce(*table, c, inputs, packed, options);
+      RnnRun run = Started(*table, c, inputs, packed, options);
+      const RnnValues got = run.values;
       if (!first.params.empty() || !first.kernel.empty()) {
         ExpectSameRun(got, first);
+        if (p.is_training) {
+          EXPECT_EQ(run.ReserveBytes(), reserve);
+        }
+        EXPECT_EQ(run.packed_bytes(), packed_bytes);
         continue;
       }
       first = got;
+      packed_bytes = run.packed_bytes();
+      if (p.is_training) {
+        reserve = run.ReserveBytes();
+        // Two gradients through one persistent tape.
+        EXPECT_EQ(run.Backward(), 0);
+        ExpectSame(kRnnGradients, run.values, first);
+      }
+      if (IsNarrow(p.dtype)) ExpectRounded(*table, c, inputs);
       if (p.int8_weights) {
         ExpectNearSteps(with_lengths, got, &want);
         continue;
@@ -161,13 +212,19 @@ bool CheckRnn(const ProblemLine& line) {
       const RnnValues got = RunOnce(*table, other, other_inputs, packed, options);
       ExpectSameRun(OtherLayout(other, other.problem.time_major, got), first);
     }
-    if (!dropped && (!packed || packing_is_exact)) {
+    if (dropped) continue;
+    if (!packed || packing_is_exact) {
       SCOPED_TRACE("in inference on plain weights");
       ExpectSame(kRnnOutputs, RunOnce(*table, inference, inputs, false, options), first);
     }
-    if (p.int8_weights && !packed) {
+    if (!packed) {
       SCOPED_TRACE("on packed weights");
-      ExpectSame(kRnnOutputs, RunOnce(*table, inference, inputs, true, options), first);
+      const RnnValues got = RunOnce(*table, inference, inputs, true, options);
+      if (packing_is_exact) {
+        ExpectSame(kRnnOutputs, got, first);
+      } else {
+        ExpectNear(kRnnOutputs, got, want, Tolerance(*table, with_lengths, 1.5));
+      }
     }
   }
   return all_decided;
@@ -181,21 +238,16 @@ BlockLstmValues RunOnce(const KernelTable& table, const BlockLstmProblem& p,
   return run.values;
 }
 
-// The gradients of a 16-bit op are the float32 gradients for the given, rounded outputs, rounded
-// once.
 void ExpectRounded(const KernelTable& table, const BlockLstmProblem& p,
                    const BlockLstmValues& inputs, const BlockLstmValues& got) {
   BlockLstmProblem wide = p;
   wide.dtype = kFloat32;
   BlockLstmRun run(table, wide, inputs);
   run.Forward();
+  ExpectSame(kBlockOutputs, got, Rounded(p.dtype, kBlockOutputs, run.values));
   run.SetOutputs(got);
   run.Backward();
-  BlockLstmValues want = run.values;
-  for (const auto& field : kBlockGradients) {
-    for (double& v : want.*field.vec) v = RoundTo(p.dtype, v);
-  }
-  ExpectSame(kBlockGradients, got, want);
+  ExpectSame(kBlockGradients, got, Rounded(p.dtype, kBlockGradients, run.values));
 }
 
 void CheckBlock(const ProblemLine& line) {
@@ -280,6 +332,24 @@ void CheckLine(const std::string& text) {
   std::fflush(stdout);
 }
 
+TEST(Problems, Random) {
+  if (!random_cases) return;
+  constexpr RnnCase (*kMakers[])(std::mt19937_64&, Dtype) = {
+      RandomCase, RandomLayerCase, RandomGatesCase, RandomLayerNormCase, RandomZoneoutCase};
+  for (Dtype dtype : kDtypes) {
+    std::mt19937_64 random(dtype);
+    for (uint64_t seed = 0; seed < 400 && failures->count == 0; ++seed) {
+      const RnnCase c = kMakers[seed % std::size(kMakers)](random, dtype);
+      SCOPED_TRACE(Describe(c) + " seed=" + std::to_string(seed));
+      ProblemLine line;
+      line.rnn = c.problem;
+      line.lengths = c.lengths;
+      line.seed = seed;
+      CheckRnn(line);
+    }
+  }
+}
+
 TEST(Problems, OfTheArguments) {
   ASSERT_FALSE(lines->empty()) << "expected a file or lines";
   for (const std::string& line : *lines) {
@@ -292,6 +362,10 @@ TEST(Problems, OfTheArguments) {
 
 void ReadArguments(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
+    if (argv[i] == std::string("random")) {
+      random_cases = true;
+      continue;
+    }
     std::ifstream file(argv[i]);
     const std::string text =
         file ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string(argv[i]);

@@ -1,9 +1,6 @@
-// Tests of the memory that the kernels may read and write. Every run of the harness checks the
-// guards, and that the inputs and (backwards) the reserve space are unchanged. The tests here need
-// several runs.
-// several runs.
-#include <random>
-#include <string>
+// Tests of the sizes of memory, and of the reserve spaces that a gradient rejects. Every run of the
+// harness checks the guards, and that the inputs and (backwards) the reserve space are unchanged.
+// What was in memory before has no effect: problems_test.cc.
 #include <utility>
 #include <vector>
 
@@ -25,90 +22,6 @@ RnnArgs ArgsOf(const RnnCase& c) {
   args.problem.lengths = reference::LengthsOf(c.lengths);
   args.parallel.threads = kThreads;
   return args;
-}
-
-// The previous content of memory has no effect on the results.
-TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
-  std::mt19937_64 random(21);
-  for (uint64_t seed = 0; seed < 260; ++seed) {
-    const Dtype dtype = kDtypes[seed % 4];
-    const RnnCase c = seed < 60    ? RandomCase(random, dtype)
-                      : seed < 120 ? RandomLayerCase(random, dtype)
-                      : seed < 180 ? RandomGatesCase(random, dtype)
-                      : seed < 220 ? RandomLayerNormCase(random, dtype)
-                                   : RandomZoneoutCase(random, dtype);
-    const RnnValues inputs = RandomInputs(c, seed);
-    for (const KernelTable* table : Tables(c.problem)) {
-      SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
-      RnnRun run(*table, c, inputs, {1, 0xFF});
-      ASSERT_EQ(run.Forward(), 0);
-      ASSERT_EQ(run.Backward(), 0);
-      for (int fill : {0x00, 0x41}) {
-        RnnRun again(*table, c, inputs, {1, static_cast<unsigned char>(fill)});
-        ASSERT_EQ(again.Forward(), 0);
-        ASSERT_EQ(again.Backward(), 0);
-        ExpectSame(kRnnOutputs, again.values, run.values);
-        ExpectSame(kRnnGradients, again.values, run.values);
-        // The reserve space is an output of the op, so all of it must be written: it must not show
-        // old memory.
-        if (c.problem.is_training) {
-          EXPECT_EQ(again.ReserveBytes(), run.ReserveBytes());
-        }
-      }
-    }
-    if (HasFailure()) return;
-  }
-}
-
-// Packed weights are an output of an op, so all bytes must be written.
-TEST(RnnMemory, PackedWeightsAreWrittenWhole) {
-  std::mt19937_64 random(23);
-  for (uint64_t seed = 0; seed < 120; ++seed) {
-    const Dtype dtype = kDtypes[seed % 4];
-    RnnCase c = seed < 60 ? RandomCase(random, dtype) : RandomGatesCase(random, dtype);
-    if (c.problem.input_masked || c.problem.recurrent_masked) continue;
-    c.problem.is_training = 0;
-    const RnnValues inputs = RandomInputs(c, seed);
-    for (const KernelTable* table : Tables(c.problem)) {
-      SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
-      RnnRun run(*table, c, inputs, {1, 0xFF});
-      ASSERT_EQ(run.ForwardPacked(), 0);
-      RnnRun again(*table, c, inputs, {3, 0x41});
-      ASSERT_EQ(again.ForwardPacked(), 0);
-      EXPECT_EQ(again.packed_bytes(), run.packed_bytes());
-    }
-    if (HasFailure()) return;
-  }
-}
-
-// Two gradients through one persistent tape.
-TEST(RnnMemory, SecondBackwardEqualsTheFirst) {
-  std::mt19937_64 random(22);
-  for (int32_t mode : kLayerModes) {
-    for (Dtype dtype : kDtypes) {
-      RnnCase c = MakeCase(dtype, mode, 7, 9, 6, 18);
-      c.problem.num_layers = 3;
-      c.problem.direction = Direction::kBidirectional;
-      c.problem.dropout = 0.25;
-      c.problem.dropout_key[0] = 77;
-      RandomLengths(random, &c);
-      RnnCase layer = MakeCase(dtype, mode, 7, 9, 6, 18);
-      UseKerasWeights(true, true, &layer);
-      layer.lengths = c.lengths;
-      for (const RnnCase& problem : {c, layer}) {
-        if (!HasCell(problem)) continue;
-        for (const KernelTable* table : Tables(problem.problem)) {
-          SCOPED_TRACE(std::string(table->isa) + ": " + Describe(problem));
-          RnnRun run(*table, problem, RandomInputs(problem, mode), {2});
-          ASSERT_EQ(run.Forward(), 0);
-          ASSERT_EQ(run.Backward(), 0);
-          const RnnValues first = run.values;
-          ASSERT_EQ(run.Backward(), 0);
-          ExpectSame(kRnnGradients, run.values, first);
-        }
-      }
-    }
-  }
 }
 
 // Problems whose reserve spaces have the same size but different contents.

@@ -316,6 +316,45 @@ TEST(RnnSpecialValues, ZoneoutTakesOneStateBesideAnyOther) {
   }
 }
 
+TEST(BlockLstmSpecialValues, NanStaysInItsRowAndStepsBeyondTheLengthAreNotRead) {
+  constexpr int64_t B = 7, H = 19, kRow = 3;
+  const BlockLstmProblem p = {{true, 0.75f, 5, B, 4, H, 4}, kFloat32};
+  const BlockLstmValues clean = RandomInputs(p, 1);
+  BlockLstmValues beyond = clean, dirty = clean;
+  std::fill(beyond.x.begin() + 4 * B * 4, beyond.x.end(), kNan);
+  std::fill(beyond.h_grad.begin() + 4 * B * H, beyond.h_grad.end(), kNan);
+  std::fill(beyond.cs_grad.begin() + 4 * B * H, beyond.cs_grad.end(), kNan);
+  dirty.x[(2 * B + kRow) * 4] = kNan;
+  const auto run_both = [&p](const KernelTable& table, const BlockLstmValues& inputs) {
+    BlockLstmRun run(table, p, inputs, AllowNan());
+    run.Forward();
+    run.Backward();
+    return run.values;
+  };
+  for (const KernelTable* table : Tables(RnnProblem())) {
+    SCOPED_TRACE(table->isa);
+    const BlockLstmValues want = run_both(*table, clean);
+    const BlockLstmValues padded = run_both(*table, beyond);
+    ExpectSame(kBlockOutputs, padded, want);
+    ExpectSame(kBlockGradients, padded, want);
+    const BlockLstmValues got = run_both(*table, dirty);
+    for (int64_t at = 0; at < 4 * B * H; ++at) {
+      const bool poisoned = at / H % B == kRow && at / H / B >= 2;
+      ASSERT_EQ(std::isnan(got.h[at]), poisoned) << at;
+      // Clipping does not turn NaN into a number.
+      ASSERT_EQ(std::isnan(got.cs[at]), poisoned) << at;
+      if (poisoned) continue;
+      ASSERT_EQ(got.h[at], want.h[at]) << at;
+    }
+    for (int64_t b = 0; b < B; ++b) {
+      for (int64_t u = 0; u < H; ++u) {
+        if (b == kRow) continue;
+        ASSERT_EQ(got.h_prev_grad[b * H + u], want.h_prev_grad[b * H + u]);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace testing
 }  // namespace cpu

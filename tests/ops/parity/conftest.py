@@ -11,6 +11,8 @@ from support import bounds
 
 # Not from support.devices, which imports TensorFlow: most tests of this folder do without it.
 _ON_GPU = os.environ.get("TF_RNN_OPS_TEST_DEVICE", "").startswith("GPU")
+# It has the cases and bounds of ops/test_*_reference.py and ops/test_dropout.py, which run on the CPU.
+collect_ignore = [] if _ON_GPU else ["test_device_parity.py"]
 _SHARE = "share of the bound"
 _config = None
 

@@ -1,4 +1,8 @@
-"""BlockLSTMV2 and BlockLSTMGradV2 against TensorFlow's own kernels, float32 and half."""
+"""BlockLSTMV2 and BlockLSTMGradV2 against TensorFlow's own kernels in half.
+
+In float32, test_reference_block_lstm.py compares the reference with them, and the law tensorflows_op of
+robustness/problem the ops.
+"""
 
 import pytest
 import tensorflow as tf
@@ -17,34 +21,6 @@ ATTRS = [
     {"use_peephole": False, "cell_clip": 0.3},
     {"use_peephole": True, "cell_clip": 0.3},
 ]
-
-
-def _initialised(name, array, seq_len_max):
-    """The part of an output that TensorFlow defines."""
-    return array if name in ("cs", "h") or name not in FORWARD_NAMES else array[:seq_len_max]
-
-
-def _both(case):
-    """Our and TensorFlow's arrays; both gradients are taken at TensorFlow's forward results."""
-    ours = tf_ops.block_forward(ops, case)
-    theirs = tf_ops.block_forward(tf.raw_ops, case)
-    got = tf_ops.block_arrays(ours, tf_ops.block_backward(ops, case, theirs))
-    want = tf_ops.block_arrays(theirs, tf_ops.block_backward(tf.raw_ops, case, theirs))
-    end = case.seq_len_max
-    return (
-        {name: _initialised(name, got[name], end) for name in got},
-        {name: _initialised(name, want[name], end) for name in want},
-    )
-
-
-@pytest.mark.parametrize("shortened", [False, True])
-@pytest.mark.parametrize("attrs", ATTRS, ids=str)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_float32(shape, attrs, shortened, rng):
-    seq_len_max = shape[0] // 2 if shortened else shape[0]
-    case = cases.block_case(*shape, rng, "float32", seq_len_max, **attrs)
-    got, want = _both(case)
-    bounds.assert_close(got, want, "float32", f"{shape} {attrs}")
 
 
 @pytest.mark.parametrize("attrs", ATTRS, ids=str)

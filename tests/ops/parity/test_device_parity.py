@@ -1,6 +1,7 @@
-"""The ops on one device against the float64 reference: the same cases and bounds on every device.
+"""The ops on a GPU against the float64 reference, with the bounds of the CPU.
 
-Runs on the CPU, or on the device that TF_RNN_OPS_TEST_DEVICE names (`make test-gpu`).
+Collected only if TF_RNN_OPS_TEST_DEVICE names a GPU (`make test-gpu`), or the mock GPU. On a CPU, tests/ops and
+robustness/problem have more cases of each kind.
 """
 
 import numpy as np

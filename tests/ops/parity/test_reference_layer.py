@@ -1,11 +1,13 @@
 """The numpy reference of LayerRNN against that of the stack and against central differences."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
 
 from support.bounds import error
+from support.central_differences import numeric
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 from support.reference import dropout, layer, layout, rnn
 from support.reference.spec import RnnSpec
@@ -230,13 +232,5 @@ def test_backward_equals_central_differences(mode, given, rng):
 
     for name, grad in grads.items():
         field = fields.get(name, name)
-        base = getattr(case.inputs, field)
-        want = np.zeros(base.size)
-        for k in range(base.size):
-            sides = []
-            for sign in (1, -1):
-                moved = base.copy()
-                moved.reshape(-1)[k] += sign * 1e-6
-                sides.append(loss(field, moved))
-            want[k] = (sides[0] - sides[1]) / 2e-6
-        assert error(f"{name}_backprop", grad, want.reshape(base.shape)) < NUMERIC, name
+        want = numeric(functools.partial(loss, field), getattr(case.inputs, field))
+        assert error(f"{name}_backprop", grad, want) < NUMERIC, name

@@ -31,7 +31,7 @@ PYTHON_TESTS = [
         f"tests/ops/test_{name}.py"
         for name in (
             "bad_inputs", "shape_functions", "params_ops", "kept_weights", "packed_weights",
-            "stateless_dropout", "unusual_tensors",
+            "dropout", "unusual_tensors",
         )
     ),
     "tests/robustness/anomalies",

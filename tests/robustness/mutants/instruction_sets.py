@@ -20,7 +20,7 @@ from support.native_build import ROOT
 RECORDED = pathlib.Path(__file__).with_suffix(".txt")
 PROBLEMS = [ROOT / f"tests/robustness/problem/{name}.txt" for name in ("smoke", "kept")]
 FOLDER = "tests/cc/cpu"
-KERNEL_TESTS = ("rnn_memory_test", "problems_test", "rnn_special_values_test", "rnn_kernel_test")
+KERNEL_TESTS = ("rnn_memory_test", "problems_test", "rnn_special_values_test")
 LINK = ["-shared", "-nostartfiles", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--gc-sections"]
 CROSS = "aarch64-linux-gnu-g++"
 SECONDS = 1800
@@ -92,7 +92,7 @@ class Emulated:
         )
         native_build.run(["g++", *LINK, made, "-o", library])
         for test in self.tests:
-            arguments = PROBLEMS if test == "problems_test" else []
+            arguments = [*PROBLEMS, "random"] if test == "problems_test" else []
             command = [
                 ROOT / "bazel-bin" / FOLDER / test,
                 *arguments,

@@ -297,12 +297,15 @@ def kernels(folder, jobs):
         f"tests/cc/cpu/{name}.cc"
         for name in (
             "problems_test", "rnn_special_values_test", "rnn_exactness_test", "rnn_memory_test",
-            "block_lstm_kernel_test", "rnn_kernel_test",
         )
     ]  # fmt: skip
     sources = native_build.core_sources() + native_build.sources_of("cc/cpu")
     arguments = {
-        tests[0]: [ROOT / f"tests/robustness/problem/{name}.txt" for name in ("smoke", "kept")]
+        tests[0]: [
+            *(ROOT / f"tests/robustness/problem/{name}.txt" for name in ("smoke", "kept")),
+            ROOT / "tests/cc/cpu/problems.txt",
+            "random",
+        ]
     }
     folder = pathlib.Path(folder)
     quick = folder / "quick.txt"

@@ -1,7 +1,8 @@
+// The shapes of BlockLSTMV2 and of its gradient.
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,106 +13,76 @@
 namespace rnn_ops {
 namespace {
 
-constexpr int64_t kU = kUnknownDim;
-constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
-
-PartialShape Shape(std::vector<int64_t> dims) { return PartialShape::Of(std::move(dims)); }
-
 // T = 7, B = 2, I = 5, H = 3.
 InputShapes Inputs() {
-  InputShapes in(kBlockLstm);
-  in["seq_len_max"] = Shape({});
-  in["x"] = Shape({7, 2, 5});
-  in["cs_prev"] = in["h_prev"] = Shape({2, 3});
-  in["w"] = Shape({8, 12});
-  in["wci"] = in["wcf"] = in["wco"] = Shape({3});
-  in["b"] = Shape({12});
-  return in;
+  return {kBlockLstm,
+          {{"seq_len_max", {}},
+           {"x", {7, 2, 5}},
+           {"cs_prev", {2, 3}},
+           {"h_prev", {2, 3}},
+           {"w", {8, 12}},
+           {"wci", {3}},
+           {"wcf", {3}},
+           {"wco", {3}},
+           {"b", {12}}}};
 }
+
+constexpr const char* kSequences[] = {"i", "cs", "f", "o", "ci", "co", "h", "cs_grad", "h_grad"};
 
 InputShapes GradInputs() {
   InputShapes s(kBlockLstmGrad);
-  s.Take(Inputs());
-  s["i"] = s["cs"] = s["f"] = s["o"] = s["ci"] = s["co"] = s["h"] = s["cs_grad"] = s["h_grad"] =
-      Shape({7, 2, 3});
-  return s;
+  for (const char* name : kSequences) s[name] = Shape({7, 2, 3});
+  return s.Take(Inputs());
 }
 
 Status Validate(const RnnDims& dims, int64_t seq_len_max) {
   BlockLstmConfig config;
   const Status status = MakeBlockLstmConfig(dims, seq_len_max, &config);
-  const bool set = config.max_time == dims.max_time && config.batch == dims.batch &&
-                   config.input_size == dims.input_size && config.num_units == dims.num_units &&
-                   config.seq_len == seq_len_max;
   if (status.ok()) {
-    EXPECT_TRUE(set);
+    EXPECT_EQ((Dims{config.max_time, config.batch, config.input_size, config.num_units}),
+              (Dims{dims.max_time, dims.batch, dims.input_size, dims.num_units}));
+    EXPECT_EQ(config.seq_len, seq_len_max);
   }
   return status;
 }
 
 TEST(BlockLstmShapes, CompleteShapes) {
-  RnnDims dims;
-  ASSERT_TRUE(Inputs().Infer({}, &dims).ok());
-  EXPECT_EQ(dims.max_time, 7);
-  EXPECT_EQ(dims.batch, 2);
-  EXPECT_EQ(dims.input_size, 5);
-  EXPECT_EQ(dims.num_units, 3);
-  ASSERT_TRUE(GradInputs().Infer({}, &dims).ok());
+  EXPECT_EQ(Inputs().Sizes(), (Dims{7, 2, 5, 3}));
+  EXPECT_EQ(GradInputs().Sizes(), (Dims{7, 2, 5, 3}));
 }
 
-TEST(BlockLstmShapes, NothingKnownIsAccepted) {
-  RnnDims dims;
-  ASSERT_TRUE(InputShapes(kBlockLstm).Infer({}, &dims).ok());
-  EXPECT_EQ(dims.num_units, kU);
-  ASSERT_TRUE(InputShapes(kBlockLstm).Infer({}, &dims).ok());
-}
-
-TEST(BlockLstmShapes, UnitsAndInputSizeFollowFromTheWeights) {
-  RnnDims dims;
-  InputShapes in(kBlockLstm);
-  in["w"] = Shape({8, 12});
-  ASSERT_TRUE(in.Infer({}, &dims).ok());
-  EXPECT_EQ(dims.num_units, 3);
-  EXPECT_EQ(dims.input_size, 5);
-  in["w"] = Shape({8, kU});
-  ASSERT_TRUE(in.Infer({}, &dims).ok());
-  EXPECT_EQ(dims.num_units, kU);
-  in["x"] = Shape({kU, kU, 5});
-  ASSERT_TRUE(in.Infer({}, &dims).ok());
-  EXPECT_EQ(dims.num_units, 3);
-  in["x"] = Shape({kU, kU, 8});
-  ExpectInvalid(in.Infer({}, &dims), {"w must", "[8, ?]", "I is 8 according to x", "H must"});
-  InputShapes grad(kBlockLstmGrad);
-  grad["w"] = Shape({8, kU});
-  grad["h_grad"] = Shape({kU, kU, 3});
-  ASSERT_TRUE(grad.Infer({}, &dims).ok());
-  EXPECT_EQ(dims.input_size, 5);
-}
-
-TEST(BlockLstmShapes, WeightsHaveARowForXAndOneForH) {
-  InputShapes in(kBlockLstm);
-  for (int64_t rows : {0, 1}) {
-    in["w"] = Shape({rows, kU});
-    ExpectInvalid(in.Infer(), {"w must have shape [I+H, 4*H] with I and H at least 1"});
+TEST(BlockLstmShapes, SizesFollowFromTheWeights) {
+  const std::pair<std::vector<Change>, Dims> cases[] = {
+      {{}, {kU, kU, kU, kU}},
+      {{{"w", {8, 12}}}, {kU, kU, 5, 3}},
+      {{{"w", {8, kU}}}, {kU, kU, kU, kU}},
+      {{{"w", {8, kU}}, {"x", {kU, kU, 5}}}, {kU, kU, 5, 3}},
+      {{{"w", {kU, 12}}}, {kU, kU, kU, 3}},
+      {{{"w", {2, kU}}}, {kU, kU, kU, kU}},  // rows for one unit and one input
+      {{{"w", {6, kU}}, {"x", {kU, kU, 5}}}, {kU, kU, 5, 1}},
+  };
+  for (const auto& [known, sizes] : cases) {
+    EXPECT_EQ(InputShapes(kBlockLstm, known).Sizes(), sizes);
   }
-  in["w"] = Shape({2, kU});
-  EXPECT_TRUE(in.Infer().ok());
-  in["x"] = Shape({kU, kU, 5});
-  in["w"] = Shape({6, kU});
-  EXPECT_TRUE(in.Infer().ok());
-  in["w"] = Shape({5, kU});
-  ExpectInvalid(in.Infer(), {"w must have shape [I+H, 4*H]", "H must be at least 1"});
+  const InputShapes grad(kBlockLstmGrad, {{"w", {8, kU}}, {"h_grad", {kU, kU, 3}}});
+  EXPECT_EQ(grad.Sizes(), (Dims{kU, kU, 5, 3}));
+  ExpectRejected(
+      InputShapes(kBlockLstm), {},
+      {{{{"w", {0, kU}}}, {"w must have shape [I+H, 4*H] with I and H at least 1"}},
+       {{{"w", {1, kU}}}, {"w must have shape [I+H, 4*H] with I and H at least 1", "[1, ?]"}},
+       {{{"w", {5, kU}}, {"x", {kU, kU, 5}}},
+        {"w must have shape [I+H, 4*H]", "H must be at least 1"}},
+       {{{"w", {8, kU}}, {"x", {kU, kU, 8}}},
+        {"w must", "[8, ?]", "I is 8 according to x", "H must"}}});
 }
 
 TEST(BlockLstmShapes, TheGradientOfTheWeightsHasTheirRowsOnceBothSizesAreKnown) {
   const int w = kBlockLstmGrad.Output(Arg::w);
-  InputShapes x(kBlockLstmGrad), h(kBlockLstmGrad);
-  x["x"] = Shape({kU, kU, 5});
-  EXPECT_EQ(x.Output(w), (std::vector<int64_t>{kU, kU}));
-  h["h_prev"] = Shape({kU, 3});
-  EXPECT_EQ(h.Output(w), (std::vector<int64_t>{kU, 12}));
-  h["x"] = Shape({kU, kU, 5});
-  EXPECT_EQ(h.Output(w), (std::vector<int64_t>{8, 12}));
+  const InputShapes x(kBlockLstmGrad, {{"x", {kU, kU, 5}}});
+  const InputShapes h(kBlockLstmGrad, {{"h_prev", {kU, 3}}});
+  EXPECT_EQ(x.Output(w), (Dims{kU, kU}));
+  EXPECT_EQ(h.Output(w), (Dims{kU, 12}));
+  EXPECT_EQ(h.With({{"x", {kU, kU, 5}}}).Output(w), (Dims{8, 12}));
 }
 
 // 16 tensors of 8 bytes, every size rounded up by at most 64, and two additional steps.
@@ -137,98 +108,67 @@ TEST(BlockLstmShapes, TheBoundOfSizesIsExact) {
       const int64_t before = std::exchange(size, middle);
       if (!Fits(dims)) too_large = middle, size = before;
     }
-    const auto infer = [&dims] {
-      InputShapes in(kBlockLstm);
-      in["x"] = Shape({dims.max_time, dims.batch, dims.input_size});
-      in["h_prev"] = Shape({dims.batch, dims.num_units});
-      return in.Infer();
+    const auto given = [&dims] {
+      return InputShapes(kBlockLstm, {{"x", {dims.max_time, dims.batch, dims.input_size}},
+                                      {"h_prev", {dims.batch, dims.num_units}}});
     };
-    EXPECT_TRUE(infer().ok()) << infer().message();
+    EXPECT_TRUE(given().Infer().ok()) << given().Infer().message();
     ++size;
-    ExpectInvalid(infer(), {"too large", "2^62"});
+    ExpectInvalid(given().Infer(), {"too large", "2^62"});
   }
 }
 
 TEST(BlockLstmShapes, EachInputIsChecked) {
-  struct Mutation {
-    const char* name;
-    const char* field;
-    std::vector<int64_t> dims;
-  };
-  const Mutation mutations[] = {
-      {"seq_len_max must be a scalar", "seq_len_max", {1}},
-      {"x must", "x", {7, 2}},
-      {"x must", "x", {}},
-      {"x must", "x", {7, 2, 0}},
-      {"w must", "x", {7, 2, 6}},
-      {"cs_prev must", "cs_prev", {3, 3}},
-      {"cs_prev must", "cs_prev", {2, 3, 1}},
-      {"cs_prev must", "cs_prev", {2, 0}},
-      {"h_prev must", "h_prev", {2, 4}},
-      {"h_prev must", "h_prev", {2}},
-      {"w must", "w", {8, 13}},
-      {"w must", "w", {8, 16}},
-      {"w must", "w", {7, 12}},
-      {"w must", "w", {0, 12}},
-      {"w must", "w", {96}},
-      {"wci must", "wci", {1}},
-      {"wcf must", "wcf", {0}},
-      {"wco must", "wco", {3, 1}},
-      {"b must", "b", {3}},
-      {"b must", "b", {}},
-      {"b must", "b", {16}},
-  };
-  for (const Mutation& mutation : mutations) {
-    InputShapes in = Inputs();
-    in[mutation.field] = Shape(mutation.dims);
-    RnnDims dims;
-    ExpectInvalid(in.Infer({}, &dims), {mutation.name});
-    InputShapes grad = GradInputs();
-    grad.Take(in);
-    ExpectInvalid(grad.Infer({}, &dims), {mutation.name});
+  for (const InputShapes& valid : {Inputs(), GradInputs()}) {
+    ExpectRejected(valid, {},
+                   {{{{"seq_len_max", {1}}}, {"seq_len_max must be a scalar"}},
+                    {{{"x", {7, 2}}}, {"x must"}},
+                    {{{"x", {}}}, {"x must"}},
+                    {{{"x", {7, 2, 0}}}, {"x must"}},
+                    {{{"x", {7, 2, 6}}}, {"w must"}},
+                    {{{"cs_prev", {3, 3}}}, {"cs_prev must"}},
+                    {{{"cs_prev", {2, 3, 1}}}, {"cs_prev must"}},
+                    {{{"cs_prev", {2, 0}}}, {"cs_prev must"}},
+                    {{{"h_prev", {2, 4}}}, {"h_prev must"}},
+                    {{{"h_prev", {2}}}, {"h_prev must"}},
+                    {{{"w", {8, 13}}}, {"w must"}},
+                    {{{"w", {8, 16}}}, {"w must"}},
+                    {{{"w", {7, 12}}}, {"w must"}},
+                    {{{"w", {0, 12}}}, {"w must"}},
+                    {{{"w", {96}}}, {"w must"}},
+                    {{{"wci", {1}}}, {"wci must"}},
+                    {{{"wcf", {0}}}, {"wcf must"}},
+                    {{{"wco", {3, 1}}}, {"wco must"}},
+                    {{{"b", {3}}}, {"b must"}},
+                    {{{"b", {}}}, {"b must"}},
+                    {{{"b", {16}}}, {"b must"}}});
   }
 }
 
 TEST(BlockLstmShapes, EachGradientInputIsChecked) {
-  const struct {
-    const char* name;
-    const char* field;
-  } tensors[] = {
-      {"i must", "i"}, {"cs must", "cs"},           {"f must", "f"},
-      {"o must", "o"}, {"ci must", "ci"},           {"co must", "co"},
-      {"h must", "h"}, {"cs_grad must", "cs_grad"}, {"h_grad must", "h_grad"},
-  };
-  for (const auto& tensor : tensors) {
-    for (const auto& dims : std::vector<std::vector<int64_t>>{
+  for (const char* name : kSequences) {
+    for (const Dims& dims : std::vector<Dims>{
              {}, {7}, {7, 2}, {7, 2, 2}, {7, 3, 3}, {6, 2, 3}, {7, 2, 3, 1}, {0, 2, 3}}) {
-      InputShapes s = GradInputs();
-      s[tensor.field] = Shape(dims);
-      RnnDims result;
-      ExpectInvalid(s.Infer({}, &result), {tensor.name, "[T, B, H]"});
+      const std::string begin = std::string(name) + " must";
+      ExpectRejected(GradInputs(), {}, {{{{name, dims}}, {begin.c_str(), "[T, B, H]"}}});
     }
   }
 }
 
 TEST(BlockLstmShapes, EmptyTimeAndBatch) {
-  InputShapes in = Inputs();
-  in["x"] = Shape({0, 0, 5});
-  in["cs_prev"] = in["h_prev"] = Shape({0, 3});
-  RnnDims dims;
-  ASSERT_TRUE(in.Infer({}, &dims).ok());
+  const RnnDims dims =
+      Inputs().With({{"x", {0, 0, 5}}, {"cs_prev", {0, 3}}, {"h_prev", {0, 3}}}).Inferred().dims;
   EXPECT_TRUE(Validate(dims, 0).ok());
   ExpectInvalid(Validate(dims, 1), {"seq_len_max", "[0, 0]", "1"});
 }
 
 // The bound counts two additional steps, so these sizes are exactly at the bound and one above.
 TEST(BlockLstmShapes, WithoutAnyStepXMayBeWider) {
-  RnnDims dims;
-  InputShapes in(kBlockLstm);
+  const InputShapes in(kBlockLstm);
   for (int64_t steps : {int64_t{0}, kU}) {
-    in["x"] = Shape({steps, int64_t{1} << 23, 1717986918});
-    EXPECT_TRUE(in.Infer({}, &dims).ok()) << steps;
+    EXPECT_TRUE(in.With({{"x", {steps, int64_t{1} << 23, 1717986918}}}).Infer().ok()) << steps;
   }
-  in["x"] = Shape({1, int64_t{1} << 23, 1717986918});
-  ExpectInvalid(in.Infer({}, &dims), {"too large"});
+  ExpectRejected(in, {}, {{{{"x", {1, int64_t{1} << 23, 1717986918}}}, {"too large"}}});
 }
 
 TEST(BlockLstmShapes, GradientsAreOfAllInputsButSeqLenMax) {
@@ -258,36 +198,11 @@ TEST(BlockLstmShapes, WithoutRowsOrStepsThereIsNothingToCompute) {
   EXPECT_TRUE(empty({7, 0, 5, 3}, 1));
 }
 
-TEST(BlockLstmShapes, WeightsAlone) {
-  RnnDims dims;
-  InputShapes in(kBlockLstm);
-  in["w"] = Shape({kU, 12});
-  ASSERT_TRUE(in.Infer({}, &dims).ok());
-  EXPECT_EQ(dims.num_units, 3);
-  EXPECT_EQ(dims.input_size, kU);
-  // Rows for one unit and one input.
-  in["w"] = Shape({2, kU});
-  EXPECT_TRUE(in.Infer({}, &dims).ok());
-  in["w"] = Shape({1, kU});
-  ExpectInvalid(in.Infer({}, &dims), {"w", "[I+H, 4*H]", "[1, ?]"});
-}
-
 TEST(BlockLstmShapes, Overflow) {
-  RnnDims dims;
-  for (int position = 0; position < 3; ++position) {
-    InputShapes in(kBlockLstm);
-    std::vector<int64_t> big = {kU, kU, kU};
-    big[position] = kHuge;
-    in["x"] = Shape(big);
-    ExpectInvalid(in.Infer({}, &dims), {"too large"});
-  }
-  InputShapes in(kBlockLstm);
-  in["w"] = Shape({kHuge, kU});
-  in["wci"] = Shape({1});
-  ExpectInvalid(in.Infer({}, &dims), {"too large"});
-  in = InputShapes(kBlockLstm);
-  in["h_prev"] = Shape({int64_t{1} << 31, int64_t{1} << 31});
-  ExpectInvalid(in.Infer({}, &dims), {"too large"});
+  ExpectTooLarge(kBlockLstm, {}, "x");
+  ExpectRejected(InputShapes(kBlockLstm), {},
+                 {{{{"w", {kHuge, kU}}, {"wci", {1}}}, {"too large"}},
+                  {{{"h_prev", {int64_t{1} << 31, int64_t{1} << 31}}}, {"too large"}}});
 }
 
 }  // namespace

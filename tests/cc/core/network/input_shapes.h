@@ -1,22 +1,50 @@
-// The shapes of an op's inputs by name. All shapes are unknown at first.
+// The shapes of an op's inputs by name, and tables of calls that are rejected.
 #ifndef TF_RNN_OPS_TESTS_CC_CORE_NETWORK_INPUT_SHAPES_H_
 #define TF_RNN_OPS_TESTS_CC_CORE_NETWORK_INPUT_SHAPES_H_
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cc/core/network/op_spec.h"
 #include "cc/core/network/shapes.h"
+#include "tests/cc/core/expect_invalid.h"
 
 namespace rnn_ops {
 
+constexpr int64_t kU = kUnknownDim;
+constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+
+using Dims = std::vector<int64_t>;
+
+inline PartialShape Shape(Dims dims) { return PartialShape::Of(std::move(dims)); }
+
+// One input with another shape.
+struct Change {
+  const char* input;
+  Dims dims;
+};
+
+// All shapes are unknown at first.
 class InputShapes {
  public:
   explicit InputShapes(const OpSpec& op) : op_(&op), shapes_(op.inputs.count) {}
+  InputShapes(const OpSpec& op, const std::vector<Change>& changes) : InputShapes(op) {
+    for (const Change& change : changes) (*this)[change.input] = Shape(change.dims);
+  }
+
+  InputShapes With(const std::vector<Change>& changes) const {
+    InputShapes copy = *this;
+    for (const Change& change : changes) copy[change.input] = Shape(change.dims);
+    return copy;
+  }
 
   // Throws if the op has no such input.
   PartialShape& operator[](std::string_view name) {
@@ -35,32 +63,29 @@ class InputShapes {
     return *this;
   }
 
-  Status Infer(const RnnAttrs& attrs, CallShapes* result) const {
-    return InferShapes(*op_, attrs, shapes_, result);
-  }
-  Status Infer(const RnnAttrs& attrs, RnnDims* dims) const {
-    CallShapes result;
-    result.dims = *dims;
-    const Status status = Infer(attrs, &result);
-    *dims = result.dims;
-    return status;
-  }
   Status Infer(const RnnAttrs& attrs = {}) const {
     CallShapes result;
-    return Infer(attrs, &result);
+    return InferShapes(*op_, attrs, shapes_, &result);
   }
 
-  // The configuration of a valid call.
-  RnnConfig Config(const RnnAttrs& attrs = {}) const {
+  // What follows from the shapes of a valid call.
+  CallShapes Inferred(const RnnAttrs& attrs = {}) const {
     CallShapes result;
-    EXPECT_TRUE(Infer(attrs, &result).ok());
-    return result.config;
+    const Status status = InferShapes(*op_, attrs, shapes_, &result);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return result;
+  }
+  RnnConfig Config(const RnnAttrs& attrs = {}) const { return Inferred(attrs).config; }
+
+  // T, B, I and H of a valid call.
+  Dims Sizes(const RnnAttrs& attrs = {}) const {
+    const RnnDims found = Inferred(attrs).dims;
+    return {found.max_time, found.batch, found.input_size, found.num_units};
   }
 
   // The dimensions of output `index` of a valid call.
-  std::vector<int64_t> Output(int index, const RnnAttrs& attrs = {}) const {
-    CallShapes result;
-    EXPECT_TRUE(Infer(attrs, &result).ok());
+  Dims Output(int index, const RnnAttrs& attrs = {}) const {
+    const CallShapes result = Inferred(attrs);
     EXPECT_EQ(static_cast<int>(result.outputs.size()), op_->num_outputs());
     EXPECT_TRUE(result.outputs.at(index).known_rank);
     return result.outputs.at(index).dims;
@@ -70,6 +95,33 @@ class InputShapes {
   const OpSpec* op_;
   std::vector<PartialShape> shapes_;
 };
+
+// A call that is rejected: what differs from a valid call, and parts of the message.
+struct Rejected {
+  std::vector<Change> changes;
+  std::vector<const char*> parts;
+};
+
+inline void ExpectRejected(const InputShapes& valid, const RnnAttrs& attrs,
+                           const std::vector<Rejected>& calls) {
+  for (const Rejected& call : calls) {
+    std::string what;
+    for (const Change& change : call.changes) {
+      what += std::string(change.input) + " " + ToString(Shape(change.dims)) + " ";
+    }
+    SCOPED_TRACE(what);
+    ExpectInvalid(valid.With(call.changes).Infer(attrs), call.parts);
+  }
+}
+
+// A size that does not fit, in each dimension of an input alone.
+inline void ExpectTooLarge(const OpSpec& op, const RnnAttrs& attrs, const char* input) {
+  for (int position = 0; position < 3; ++position) {
+    Dims big = {kU, kU, kU};
+    big[position] = kHuge;
+    ExpectRejected(InputShapes(op), attrs, {{{{input, big}}, {"too large"}}});
+  }
+}
 
 }  // namespace rnn_ops
 
