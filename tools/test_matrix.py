@@ -62,7 +62,7 @@ TESTS = (
     "keras/test_keras_convert.py",
     "keras/test_keras_saving.py",
     "keras/test_convert_state.py",
-    "keras/test_peephole.py",
+    "keras/test_rnn_variants.py",
     "keras/test_layers_under_xla.py",
     "contrib/test_cells.py",
     "contrib/test_saveables.py",

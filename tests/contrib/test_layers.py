@@ -284,31 +284,6 @@ def test_another_configuration_names_both(how, rng, tmp_path):
     np.testing.assert_array_equal(layer.kernel, before)
 
 
-BAD = [
-    ({"num_layers": 0}, ValueError, "num_layers must be at least 1, but it is 0"),
-    ({"num_units": 2.5}, ValueError, "num_units must be an integer, but it is 2.5"),
-    (
-        {"direction": "both"},
-        ValueError,
-        "direction must be 'unidirectional' or 'bidirectional', but it is 'both'",
-    ),
-    (
-        {"input_mode": "skip"},
-        ValueError,
-        "input_mode must be .*'skip_input' or 'auto_select', but it is 'skip'",
-    ),
-    ({"dropout": 1.5}, ValueError, r"dropout must be in \[0, 1\], but it is 1.5"),
-    ({"dtype": tf.int32}, ValueError, "dtype must be one of .*int32"),
-    ({"seed": "one"}, ValueError, "seed must be an integer"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "error", "match"), BAD)
-def test_bad_arguments(arguments, error, match):
-    with pytest.raises(error, match=match):
-        contrib.layers.CudnnGRU(**{"num_layers": 2, "num_units": 4, **arguments})
-
-
 def test_bad_calls():
     x = tf.zeros([5, 2, INPUTS], tf.float64)
     layer = _layer("lstm")

@@ -41,30 +41,24 @@ def _assert_equal(got, want):
         np.testing.assert_allclose(ours, reference, rtol=0, atol=1e-14)
 
 
+HOW = ("eager", "lengths", "function of unknown shapes")
+
+
+@pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize(("mode", "direction"), BOTH)
-def test_eager(mode, direction, rng):
+def test_against_the_reference(mode, direction, how, rng):
     model, spec, *values = _problem(mode, direction, rng)
     assert int(model.params_size()) == layout.params_size(spec)
-    _assert_equal(model(*_arguments(spec, *values)), _reference(spec, *values))
-
-
-@pytest.mark.parametrize(("mode", "direction"), BOTH)
-def test_lengths(mode, direction, rng):
-    model, spec, *values = _problem(mode, direction, rng)
-    lengths = np.array([5, 0, 3], np.int32)
-    got = model(*_arguments(spec, *values), sequence_lengths=lengths)
+    arguments = _arguments(spec, *values)
+    lengths = np.array([5, 0, 3], np.int32) if how == "lengths" else None
+    if how == "lengths":
+        got = model(*arguments, sequence_lengths=lengths)
+    elif how == "eager":
+        got = model(*arguments)
+    else:
+        signature = [tf.TensorSpec(None, tf.float64)] * len(arguments)
+        got = tf.function(lambda *a: model(*a), signature)(*map(tf.constant, arguments))
     _assert_equal(got, _reference(spec, *values, lengths=lengths))
-
-
-@pytest.mark.parametrize(("mode", "direction"), BOTH)
-def test_function_of_unknown_shapes(mode, direction, rng):
-    model, spec, *values = _problem(mode, direction, rng)
-
-    @tf.function(input_signature=[tf.TensorSpec(None, tf.float64)] * (4 if spec.is_lstm else 3))
-    def run(*arguments):
-        return model(*arguments)
-
-    _assert_equal(run(*map(tf.constant, _arguments(spec, *values))), _reference(spec, *values))
 
 
 @pytest.mark.parametrize(("mode", "direction"), BOTH)
@@ -143,31 +137,6 @@ def test_signature_of_tensorflow_1():
     assert (model.num_layers, model.num_units, model.input_size) == (2, 4, 3)
     assert (model.input_mode, model.direction) == ("linear_input", "bidirectional")
     assert model.rnn_mode == "gru"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_layers": 0}, "num_layers must be at least 1, but it is 0"),
-        ({"num_units": True}, "num_units must be an integer, but it is True"),
-        ({"input_size": None}, "input_size must be an integer, but it is None"),
-        (
-            {"input_mode": "skip"},
-            "input_mode must be .*'skip_input' or 'auto_select', but it is 'skip'",
-        ),
-        ({"input_mode": "skip_input"}, "but input_size is 3 and num_units is 4"),
-        (
-            {"direction": "backward"},
-            "direction must be 'unidirectional' or 'bidirectional', but it is 'backward'",
-        ),
-        ({"dropout": 1.5}, r"dropout must be in \[0, 1\], but it is 1.5"),
-        ({"dropout": float("nan")}, "dropout must be in"),
-        ({"dtype": tf.int32}, "dtype must be one of bfloat16, .* but it is int32"),
-    ],
-)
-def test_bad_arguments(options, message):
-    with pytest.raises(ValueError, match=message):
-        contrib.CudnnLSTM(**({"num_layers": 2, "num_units": 4, "input_size": 3} | options))
 
 
 def test_bad_buffer_is_refused():

@@ -104,49 +104,39 @@ def _variable(rng):
     return tf.Variable(rng.standard_normal(size).astype("float32"))
 
 
-def test_saveables_without_names_are_all_saved(rng, tmp_path):
-    """Savers silently use one saveable of each name."""
-    variables = [_variable(rng) for _ in range(2)]
-    saveables = [
-        contrib.CudnnLSTMSaveable(v, 1, UNITS, INPUTS, scope=scope)
-        for v, scope in zip(variables, ("one", "two"), strict=True)
-    ]
+def _early(variable, scope):
+    model = contrib.CudnnLSTM(1, UNITS, INPUTS)
+    functions = model.params_to_canonical, model.canonical_to_params, [variable]
+    return contrib.RNNParamsSaveable(model, *functions, base_variable_scope=scope)
+
+
+def _late(variable, scope):
+    return contrib.CudnnLSTMSaveable(variable, 1, UNITS, INPUTS, scope=scope)
+
+
+@pytest.mark.parametrize(
+    ("make", "scopes", "count"),
+    [
+        (_late, ("one", "two"), 2),
+        (_early, ("one", "two"), 2),
+        (_late, (None, "one", "one", "two"), 1),
+    ],
+)
+def test_saveables_without_names_are_all_saved(make, scopes, count, rng, tmp_path):
+    """Savers silently use one saveable of each name. Also of saveables of one variable."""
+    variables = [_variable(rng) for _ in range(count)]
+    saveables = [make(variables[k % count], scope) for k, scope in enumerate(scopes)]
     saver = v1.train.Saver(saveables)
     path = saver.save(None, str(tmp_path / "saved"))
-    assert _names(path) == {n for s in saveables for n in s.tensor_names}
+    names = {n for s in saveables for n in s.tensor_names}
+    assert _names(path) == names
+    assert len(names) == len(set(scopes)) * len(saveables[0].tensor_names)
     want = [s.to_tensors()[0].numpy() for s in saveables]
     for v in variables:
         v.assign(tf.zeros_like(v))
     saver.restore(None, path)
     for s, kernel in zip(saveables, want, strict=True):
         np.testing.assert_array_equal(s.to_tensors()[0], kernel)
-
-
-def test_two_saveables_of_one_variable(rng, tmp_path):
-    variable = _variable(rng)
-    saveables = [
-        contrib.CudnnLSTMSaveable(variable, 1, UNITS, INPUTS, scope=scope)
-        for scope in (None, "one", "one", "two")
-    ]
-    path = v1.train.Saver(saveables).save(None, str(tmp_path / "saved"))
-    assert _names(path) == {n for s in saveables for n in s.tensor_names}
-    assert len(_names(path)) == 6
-
-
-def test_early_saveables_without_names_are_all_saved(rng, tmp_path):
-    model = contrib.CudnnLSTM(1, UNITS, INPUTS)
-    saveables = [
-        contrib.RNNParamsSaveable(
-            model,
-            model.params_to_canonical,
-            model.canonical_to_params,
-            [_variable(rng)],
-            base_variable_scope=scope,
-        )
-        for scope in ("one", "two")
-    ]
-    path = v1.train.Saver(saveables).save(None, str(tmp_path / "saved"))
-    assert _names(path) == {n for s in saveables for n in s.tensor_names}
 
 
 def test_every_way_to_save_a_layer_at_once(session, tmp_path):

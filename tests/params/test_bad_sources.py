@@ -28,13 +28,3 @@ def test_a_list_of_other_objects_for_onnx():
     assert params.from_onnx([node]).params.size == 21
     with pytest.raises(TypeError, match="or OnnxNodes, but it is of type int"):
         params.from_onnx([node, 5])
-
-
-def test_an_integer_bias_of_an_lstm_cell():
-    kernel, bias = np.ones((3 + 2, 4 * 2), "float32"), np.arange(8)
-    got = params.from_lstm_cell(kernel, bias, forget_bias=0.5)[2]
-    want = params.from_lstm_cell(kernel, bias.astype("float32"), forget_bias=0.5)[2]
-    assert got.dtype == np.float64 and want.dtype == np.float32
-    np.testing.assert_array_equal(got, want)
-    assert want[2] == bias[4] + 0.5  # the forget gate is third there and second here
-    np.testing.assert_array_equal(bias, np.arange(8))

@@ -263,7 +263,7 @@ PYTHON_TESTS = {
         "tests/params/test_convert_onnx.py", "tests/params", "tests/keras/test_onnx_layers.py",
     ],
     "tf_rnn_ops/params/keras/": ["tests/params/test_convert_objects.py", "tests/params"],
-    "tf_rnn_ops/params/lstm_cell": ["tests/keras/test_projected.py"],
+    "tf_rnn_ops/params/lstm_cell": ["tests/params/test_lstm_cell_weights.py"],
     "tf_rnn_ops/params/": ["tests/params"],
     "tf_rnn_ops/keras/_convert/convert": ["tests/keras/test_keras_convert.py"],
     "tf_rnn_ops/keras/_convert/stacks/stack_to_keras": ["tests/keras/test_convert_stacks.py"],
