@@ -111,8 +111,8 @@ Status LoadKernel(const Row& row, void* stream, double* milliseconds) {
   RNN_OPS_RETURN_IF_ERROR(context.Enter(*libraries.driver, static_cast<CUstream>(stream)));
   LoadedKernel* loaded = nullptr;
   std::string reason;
-  RNN_OPS_RETURN_IF_ERROR(
-      libraries.persistent->Prepare(context.context(), *kernel, row.largest.units, &loaded, &reason));
+  RNN_OPS_RETURN_IF_ERROR(libraries.persistent->Prepare(context.context(), *kernel,
+                                                        row.largest.units, &loaded, &reason));
   if (loaded == nullptr) return FailedPrecondition("it cannot run here: ", reason);
   Record& record = TheRecord();
   std::lock_guard<std::mutex> lock(record.mutex);
