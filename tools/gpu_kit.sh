@@ -6,7 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$here/tools/common.sh"
 [ $# = 1 ] || die "usage: tools/gpu_kit.sh FOLDER"
 rm -rf "$1"
-mkdir -p "$1/tests/gpu" "$1/tools"
+mkdir -p "$1/tests/gpu" "$1/tools" "$1/benchmarks"
 kit=$(cd "$1" && pwd)
 cd "$here"
 bash tests/gpu/core/build.sh "$kit"
@@ -14,12 +14,13 @@ strip --strip-unneeded "$kit/libcore.so"
 cp -r tests/gpu/core tests/gpu/__init__.py "$kit/tests/gpu/"
 cp -r tests/support "$kit/tests/"
 cp tools/verification_page.py "$kit/tools/"
+cp benchmarks/__init__.py benchmarks/gpu_core.py "$kit/benchmarks/"
 find "$kit" -name __pycache__ -prune -exec rm -r {} +
 cat >"$kit/run.sh" <<'RUN'
 #!/bin/sh
 # Prints each check and a verdict at the end, in at most 150 seconds: run.sh [SECTION...]
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- persistent persistent-times engine layers layer-times block stack sanitizer
+[ $# -gt 0 ] || set -- persistent engine layers layer-times block stack sanitizer
 exec python3 tests/gpu/core/run.py --library libcore.so --seconds 150 --log gpu.log --only "$@"
 RUN
 chmod +x "$kit/run.sh"

@@ -1,6 +1,5 @@
 // Runs the executor of the block LSTM on a FakeCuda, and computes reference results.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_BLOCK_LSTM_RUNS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_BLOCK_LSTM_RUNS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -13,18 +12,9 @@
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/product_parts.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 using BlockValues = cpu::reference::BlockLstmValues;
-
-struct BlockField {
-  const char* name;
-  std::vector<double> BlockValues::* values;
-};
-extern const std::vector<BlockField> kBlockInputs, kBlockGradientInputs, kBlockOutputs,
-    kBlockGradients;
 
 std::string Describe(const BlockLstmProblem& problem);
 
@@ -36,17 +26,10 @@ BlockValues MakeBlockInputs(const BlockLstmProblem& problem, uint64_t seed);
 
 // The reference in float64, from the equations.
 BlockValues BlockReference(const BlockLstmProblem& problem, const BlockValues& inputs);
-// The reference with the result of each operation rounded to the problem's dtype.
-BlockValues NaiveBlockLstm(const BlockLstmProblem& problem, const BlockValues& inputs);
-
 // Runs forward, and then backward on the results of forward. The memory of the outputs is NaN
 // before. Reads and writes `values`. Stops at an error.
 Status RunBlockLstm(const ProductLibraries& libraries, const BlockLstmProblem& problem,
                     DeviceAllocator* forward, DeviceAllocator* backward, void* stream,
                     BlockValues* values);
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_BLOCK_LSTM_RUNS_H_
+}  // namespace rnn_ops::gpu::fake

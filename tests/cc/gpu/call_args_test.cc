@@ -4,8 +4,7 @@
 
 #include "cc/core/network/op_spec.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 // Represents the memory of the tensors: each tensor has its own byte.
@@ -74,5 +73,4 @@ TEST(CallArgs, OfABlockLstm) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

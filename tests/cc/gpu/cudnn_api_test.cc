@@ -8,8 +8,7 @@
 
 #include "tests/cc/gpu/fake_cudnn.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using ::testing::HasSubstr;
@@ -155,5 +154,4 @@ TEST_F(CudnnApiTest, TheTextHasFunctionStatusExpressionAndDetail) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

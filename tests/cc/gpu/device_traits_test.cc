@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 int fail_at;  // the number of the call that fails; -1: none
@@ -73,5 +72,4 @@ TEST(DeviceTraitsTest, EveryFailureIsReportedAndLeavesNoContext) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

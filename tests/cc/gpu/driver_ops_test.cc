@@ -18,8 +18,7 @@
 #include "tests/cc/gpu/fake_memory.h"
 #include "tests/cc/gpu/slow_driver.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using fake::FakeCuda;
@@ -381,5 +380,4 @@ TEST_F(DriverOpsTest, AFailureNamesFunctionAndKernel) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

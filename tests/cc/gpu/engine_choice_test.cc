@@ -6,8 +6,7 @@
 #include "cc/gpu/persistent_kernels.h"
 #include "gtest/gtest.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr DeviceTraits kH100 = {9, 0, 132};
@@ -166,5 +165,4 @@ TEST(EngineChoice, TheEnvironmentVariable) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

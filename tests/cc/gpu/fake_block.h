@@ -1,7 +1,6 @@
 // A block of CUDA threads as threads of the host, and the kernels whose threads work together. They
 // see a device compiler, and are in the namespace elementwise_block.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_BLOCK_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_BLOCK_H_
+#pragma once
 
 #include <cmath>
 #include <condition_variable>
@@ -11,9 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 struct Index {
   unsigned x = 0, y = 0;
@@ -83,9 +80,7 @@ inline float FloatOfBits(unsigned bits) {
   return value;
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake
 
 using rnn_ops::gpu::fake::blockDim;
 using rnn_ops::gpu::fake::blockIdx;
@@ -109,5 +104,3 @@ using rnn_ops::gpu::fake::threadIdx;
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "cc/gpu/elementwise/cells/lstm_layer_norm.h"
 #pragma GCC diagnostic pop
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_BLOCK_H_

@@ -10,9 +10,7 @@
 #include "tests/cc/gpu/fake_rnn.h"
 #include "tests/cc/gpu/fake_weights.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 constexpr double kMagic = 271828;  // marks a reserve space that Forward wrote
@@ -141,9 +139,7 @@ void DrawMasks(const cudnnRNNStruct& rnn, const cudnnRNNDataStruct& x, bool trai
 }
 
 }  // namespace
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake
 
 using namespace rnn_ops::gpu::fake;  // NOLINT: the functions below are NVIDIA's names
 

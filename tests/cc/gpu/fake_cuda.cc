@@ -11,9 +11,7 @@
 #include "tests/cc/gpu/fibers.h"
 #include "tests/cc/gpu/host_kernels.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 FakeCuda* current = nullptr;
@@ -398,6 +396,4 @@ void* ExactAllocator::Allocate(int64_t bytes) {
   return block;
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake

@@ -1,8 +1,7 @@
 // Mocks of the driver and of cuBLAS whose device memory is host memory. Launches run the kernels
 // that were compiled for the host, and products are naive sums in float64. Every call is recorded,
 // and a test can make any call fail.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -14,9 +13,7 @@
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/driver_api.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 // The functions of the tables use the only existing object. Not thread-safe.
 class FakeCuda {
@@ -108,8 +105,4 @@ class ExactAllocator : public DeviceAllocator {
   std::vector<void*> blocks_;
 };
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
+}  // namespace rnn_ops::gpu::fake

@@ -10,9 +10,7 @@
 #include "tests/cc/gpu/fake_objects.h"
 #include "tests/cc/gpu/fake_weights.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 std::atomic<int64_t> live_objects{0};
@@ -68,9 +66,7 @@ CudnnApi FakeCudnn() {
   return api;
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake
 
 using namespace rnn_ops::gpu;        // NOLINT: the functions below are these names' own
 using namespace rnn_ops::gpu::fake;  // NOLINT

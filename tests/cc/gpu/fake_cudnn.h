@@ -2,16 +2,13 @@
 // computes in float64 on tensors of the four types. It checks its arguments as strictly as cuDNN's
 // documentation allows, rejects everything that cuDNN may reject, and overwrites the reserve space
 // in backward.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDNN_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDNN_H_
+#pragma once
 
 #include <cstdint>
 
 #include "cc/gpu/cudnn_api.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 // The functions of the mock as a table.
 CudnnApi FakeCudnn();
@@ -30,8 +27,4 @@ Quirks& TheQuirks();
 // The number of handles and descriptors that exist.
 int64_t LiveObjects();
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDNN_H_
+}  // namespace rnn_ops::gpu::fake

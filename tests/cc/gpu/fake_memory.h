@@ -1,6 +1,5 @@
 // Tensors of any type in memory, read and written as doubles.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_MEMORY_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_MEMORY_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -9,9 +8,7 @@
 #include "cc/core/network/dtype.h"
 #include "tests/cc/cpu/narrow_bits.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 template <typename T>
 T ReadAs(const void* memory, int64_t index) {
@@ -62,8 +59,4 @@ inline void WriteAll(Dtype dtype, void* memory, const std::vector<double>& value
   for (size_t k = 0; k < values.size(); ++k) Write(dtype, memory, k, values[k]);
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_MEMORY_H_
+}  // namespace rnn_ops::gpu::fake

@@ -1,6 +1,5 @@
 // The objects behind the handles of the cuDNN mock, shared by its source files.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_OBJECTS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_OBJECTS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -46,9 +45,7 @@ struct cudnnRNNStruct {
   cudnnDropoutDescriptor_t dropout = nullptr;
 };
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 using Vec = std::vector<double>;
 
@@ -101,8 +98,4 @@ inline size_t ReserveSize(const cudnnRNNStruct& rnn, const cudnnRNNDataStruct& x
   return (kReserveHeader + tape.doubles() + extra + (tf32 ? 65 : 1)) * sizeof(double);
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_OBJECTS_H_
+}  // namespace rnn_ops::gpu::fake

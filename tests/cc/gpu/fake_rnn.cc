@@ -2,9 +2,7 @@
 
 #include <cmath>
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 using Vec = std::vector<double>;
@@ -254,6 +252,4 @@ void BackwardWeights(const Problem& p, const Vec& h0, const double* tape,
   }
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake

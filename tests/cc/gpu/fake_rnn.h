@@ -1,14 +1,11 @@
 // The arithmetic of the cuDNN mock: recurrent stacks in float64, from the equations of
 // docs/param-layout.md. It shares no code with cc/cpu or with the reference of cc/cpu.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_RNN_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_RNN_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 enum Mode { kRelu, kTanh, kLstm, kGru };
 
@@ -75,8 +72,4 @@ void BackwardData(const Problem& problem, const std::vector<double>& h0,
 void BackwardWeights(const Problem& problem, const std::vector<double>& h0, const double* tape,
                      std::vector<Weights>* gradients);
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_RNN_H_
+}  // namespace rnn_ops::gpu::fake

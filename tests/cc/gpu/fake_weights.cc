@@ -3,9 +3,7 @@
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/fake_memory.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 constexpr int64_t kBlockBytes = 128;  // with Quirks::padded_weights
@@ -89,6 +87,4 @@ std::vector<Weights> ZeroGradients(const cudnnRNNStruct& rnn) {
   return gradients;
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake

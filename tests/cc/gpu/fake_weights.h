@@ -1,6 +1,5 @@
 // The weight space of the cuDNN mock.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_WEIGHTS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_WEIGHTS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -8,9 +7,7 @@
 #include "tests/cc/gpu/fake_objects.h"
 #include "tests/cc/gpu/fake_rnn.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 // The positions of the blocks of a pseudo-layer in the weight space, in elements; -1: absent.
 struct Place {
@@ -29,8 +26,4 @@ std::vector<Weights> ReadWeights(const cudnnRNNStruct& rnn, const void* memory);
 std::vector<Weights> ZeroGradients(const cudnnRNNStruct& rnn);
 void AddWeights(const cudnnRNNStruct& rnn, std::vector<Weights> gradients, void* memory);
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_WEIGHTS_H_
+}  // namespace rnn_ops::gpu::fake

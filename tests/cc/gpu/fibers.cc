@@ -12,9 +12,7 @@
 
 #include "cc/gpu/elementwise/persistent/warp.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 using elementwise::BitsOf;
@@ -218,11 +216,11 @@ void RunFibers(const FiberGrid& grid, const std::function<void()>& thread) {
   scheduler = nullptr;
 }
 
-}  // namespace fake
+}  // namespace rnn_ops::gpu::fake
 
 // ---- The functions of warp.h ----
 
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 using fake::Broken;
 using fake::Factors;
@@ -290,6 +288,4 @@ void FinishProducts() {
   s.Wake(block, warp * fake::kLanes, fake::kLanes);
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::elementwise

@@ -4,15 +4,12 @@
 // Blocks run in a random order and lag behind each other, so that a kernel that reads what another
 // block has not written yet gives another result. Memory is sequentially consistent: missing fences
 // do not show here.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_FIBERS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_FIBERS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 struct FiberGrid {
   int blocks = 1;
@@ -28,8 +25,4 @@ struct FiberGrid {
 // miss, products that the lanes of a warp do not compute together.
 void RunFibers(const FiberGrid& grid, const std::function<void()>& thread);
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_FIBERS_H_
+}  // namespace rnn_ops::gpu::fake

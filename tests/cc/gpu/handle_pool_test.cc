@@ -8,8 +8,7 @@
 
 #include "tests/cc/gpu/fake_cudnn.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr int kMost = HandlePool::kMostPerDevice;
@@ -76,5 +75,4 @@ TEST_F(HandlePoolTest, AHandleInUseOrAwaitedIsNotDestroyed) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

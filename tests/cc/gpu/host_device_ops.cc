@@ -4,9 +4,7 @@
 
 #include "tests/cc/gpu/fake_memory.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 constexpr int64_t kAlignment = 256;
@@ -113,6 +111,4 @@ void* HostAllocator::Allocate(int64_t bytes) {
   return last_ = start;
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake

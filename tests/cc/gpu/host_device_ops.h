@@ -1,6 +1,5 @@
 // Device operations on host memory, and an allocator whose memory can run out.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_HOST_DEVICE_OPS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_HOST_DEVICE_OPS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -11,9 +10,7 @@
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/elementwise.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 // Called with the name of each operation before the operation. An error of the hook replaces the
 // operation.
@@ -62,8 +59,4 @@ class HostAllocator : public DeviceAllocator {
   void* last_ = nullptr;
 };
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_HOST_DEVICE_OPS_H_
+}  // namespace rnn_ops::gpu::fake

@@ -5,9 +5,7 @@
 #include "cc/gpu/elementwise/kernels.cu"
 #include "cc/gpu/elementwise/layer_kernels.cu"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 #define RNN_OPS_ENTRY(name, Args, function) \
@@ -37,6 +35,4 @@ void RunHostKernel(const HostKernel& kernel, const Grid& grid, const void* args)
   }
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake

@@ -1,12 +1,9 @@
 // The kernels of cc/gpu/elementwise, compiled for the host and run one thread at a time.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_HOST_KERNELS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_HOST_KERNELS_H_
+#pragma once
 
 #include <cstdint>
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 // A kernel as a function of the pointer to its struct of arguments. A kernel has no state except
 // its position in the grid.
@@ -30,8 +27,4 @@ struct Grid {
 // the order.
 void RunHostKernel(const HostKernel& kernel, const Grid& grid, const void* args);
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_HOST_KERNELS_H_
+}  // namespace rnn_ops::gpu::fake

@@ -5,9 +5,7 @@
 #include "cc/gpu/elementwise/persistent/persistent_list.h"
 #include "tests/cc/gpu/host_kernels.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 #define RNN_OPS_ENTRY(pass, cell, operand, width, tile, general)   \
@@ -30,6 +28,4 @@ const HostKernel* FindPersistentHostKernel(const char* name) {
   return nullptr;
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake

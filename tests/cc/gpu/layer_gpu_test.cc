@@ -10,9 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -22,13 +20,11 @@
 #include "cc/core/network/dropout.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/kernel_reference.h"
-#include "tests/cc/cpu/problem_line.h"
 #include "tests/cc/cpu/rnn_cases.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/layer_runs.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using cpu::testing::Epsilon;
@@ -36,27 +32,16 @@ using cpu::testing::ExpectNear;
 using cpu::testing::ExpectSame;
 using cpu::testing::kRnnGradients;
 using cpu::testing::kRnnOutputs;
-using cpu::testing::ProblemLine;
 using cpu::testing::RnnCase;
 using cpu::testing::RnnValues;
 using fake::ExactAllocator;
-using fake::ExpectNearAsRounded;
 using fake::FakeCuda;
 using fake::LayerRun;
-using fake::Perturbed;
 using fake::ProductParts;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::vector<std::string>* files = new std::vector<std::string>;
-
 constexpr uint64_t kSeed = 7;
-
-cpu::RnnProblem WithLengths(const RnnCase& c) {
-  cpu::RnnProblem p = c.problem;
-  p.lengths = cpu::reference::LengthsOf(c.lengths);
-  return p;
-}
 
 LayerAlgorithm algorithm = LayerAlgorithm::kSteps;
 
@@ -66,11 +51,7 @@ class LayerGpuBy : public ::testing::TestWithParam<LayerAlgorithm> {
   void TearDown() override { algorithm = LayerAlgorithm::kSteps; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, LayerGpuBy,
-                         ::testing::Values(LayerAlgorithm::kSteps, LayerAlgorithm::kPersistent),
-                         [](const auto& info) {
-                           return info.param == LayerAlgorithm::kSteps ? "Steps" : "Persistent";
-                         });
+INSTANTIATE_TEST_SUITE_P(Algorithms, LayerGpuBy, fake::kAlgorithms, fake::NameOf);
 
 struct Computed {
   RnnValues values;
@@ -101,66 +82,21 @@ RnnCase Keyed(RnnCase c) {
   return c;
 }
 
-// Rounding of the products' operands decides on slopes of relu nearer to zero than this.
-constexpr double kNearZero = 64;
-
 // Returns whether gradients could be compared.
 bool Check(const RnnCase& c, uint64_t seed) {
   SCOPED_TRACE(cpu::testing::Describe(c) + " seed=" + std::to_string(seed));
   const RnnValues inputs = cpu::testing::RandomInputs(c, seed);
-  RnnValues want = inputs;
-  const cpu::RnnProblem p = WithLengths(c);
-  cpu::reference::RunStack(p, &want);
   bool full = true;
-  for (int32_t length : c.lengths) full = full && length == p.max_time;
-  const RnnValues got = Compute(c, inputs, !full || seed % 2 == 0).values;
-  RnnValues changed = Perturbed(inputs, p.dtype);
-  if (IsNarrow(p.dtype)) {
-    cpu::reference::RunStack(p, &changed);
-    ExpectNearAsRounded(kRnnOutputs, got, want, changed, p.dtype, 2);
-  } else {
-    ExpectNear(kRnnOutputs, got, want, 32 * Epsilon(p.dtype));
-  }
-  if (!p.is_training) return true;
-  if (IsNarrow(p.dtype)) {
-    want.given_y = changed.given_y = got.y;
-    cpu::reference::RunStack(p, &want);
-    cpu::reference::RunStack(p, &changed);
-  }
-  if (want.nearest <= kNearZero * Epsilon(p.dtype)) return false;
-  if (IsNarrow(p.dtype)) {
-    ExpectNearAsRounded(kRnnGradients, got, want, changed, p.dtype, 4);
-  } else {
-    // The roundings of a sum over all rows add up like a random walk.
-    const double rows = static_cast<double>(p.max_time * p.batch);
-    ExpectNear(kRnnGradients, got, want, (32 + std::sqrt(rows)) * Epsilon(p.dtype));
-  }
-  return true;
+  for (int32_t length : c.lengths) full = full && length == c.problem.max_time;
+  return fake::ExpectRight(c, inputs, Compute(c, inputs, !full || seed % 2 == 0).values);
 }
 
 TEST_P(LayerGpuBy, Problems) {
-  int checked = 0, undecided = 0;
-  for (const std::string& file : *files) {
-    std::ifstream stream(file);
-    ASSERT_TRUE(stream) << file;
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    for (const std::string& line : cpu::testing::ProblemLines(text)) {
-      ProblemLine problem;
-      ASSERT_EQ(cpu::testing::ParseProblem(line, &problem), "") << line;
-      const bool applies = problem.op == cpu::testing::ProblemOp::kRnn &&
-                           problem.rnn.weight_layout == cpu::kKerasWeights &&
-                           !problem.rnn.int8_weights;
-      if (!applies) continue;
-      RnnCase c;
-      c.problem = problem.rnn;
-      c.lengths = problem.lengths;
-      ++checked;
-      if (!Check(Keyed(c), problem.seed)) ++undecided;
-      if (HasFailure()) return;
-    }
-  }
-  std::cout << checked << " problems, " << undecided << " undecided\n";
-  EXPECT_GT(checked, 50);
+  fake::CheckFiles(
+      [](const cpu::RnnProblem& p) {
+        return p.weight_layout == cpu::kKerasWeights && !p.int8_weights;
+      },
+      [](const RnnCase& c, uint64_t seed) { return Check(Keyed(c), seed); });
 }
 
 // All cells with all options that they have, in every type.
@@ -603,11 +539,6 @@ TEST_P(LayerGpuBy, OutOfMemoryIsResourceExhausted) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu
 
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  rnn_ops::gpu::files->assign(argv + 1, argv + argc);
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return rnn_ops::gpu::fake::RunTestsOnFiles(argc, argv); }

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
 #include <random>
 
-#include "tests/cc/gpu/fake_memory.h"
-
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 using R = RnnValues;
 
@@ -25,63 +24,35 @@ LayerProblem ProblemOf(const RnnCase& c) {
 }
 
 LayerRun::LayerRun(const RnnCase& c, const RnnValues& inputs, uint64_t seed, bool gives_lengths)
-    : values(inputs), problem(ProblemOf(c)), case_(c) {
+    : values(inputs), problem(ProblemOf(c)), case_(c), tensors_(problem.dtype, &values) {
   for (const auto* fields : {&cpu::testing::kRnnInputs, &cpu::testing::kRnnGradientInputs}) {
-    for (const auto& field : *fields) {
-      WriteAll(problem.dtype, Output(field.vec, (values.*field.vec).size()), inputs.*field.vec);
-    }
+    for (const auto& field : *fields) tensors_.In(field.vec);
   }
   if (gives_lengths) SetLengths(c.lengths);
   if (problem.zoneout_drawn) SetSeed(static_cast<int64_t>(seed), 0);
 }
 
 void LayerRun::SetSeed(int64_t seed, int64_t seed2) {
-  seed_ = static_cast<int64_t*>(memory_.Allocate(2 * sizeof(int64_t)));
+  seed_ = static_cast<int64_t*>(tensors_.memory()->Allocate(2 * sizeof(int64_t)));
   seed_[0] = seed;
   seed_[1] = seed2;
 }
 
 void LayerRun::SetLengths(const std::vector<int32_t>& lengths) {
   if (lengths.empty()) return;
-  lengths_ = static_cast<int32_t*>(memory_.Allocate(lengths.size() * sizeof(int32_t)));
+  lengths_ = static_cast<int32_t*>(tensors_.memory()->Allocate(lengths.size() * sizeof(int32_t)));
   std::copy(lengths.begin(), lengths.end(), lengths_);
 }
 
 void LayerRun::SpoilReserve() { std::memset(reserve_, 1, 8); }
 
-void* LayerRun::Memory(Vec R::* field) {
-  for (const auto& tensor : tensors_) {
-    if (tensor.first == field) return tensor.second;
-  }
-  return nullptr;
-}
-
-void* LayerRun::Output(Vec R::* field, int64_t elements) {
-  (values.*field).resize(elements);
-  void* const made = elements == 0 ? nullptr : memory_.Allocate(elements * SizeOf(problem.dtype));
-  for (auto& tensor : tensors_) {
-    if (tensor.first == field) return tensor.second = made;
-  }
-  tensors_.emplace_back(field, made);
-  return made;
-}
-
-void LayerRun::Read(const cpu::testing::Fields<R>& fields) {
-  for (const auto& field : fields) {
-    const void* const memory = Memory(field.vec);
-    if (memory == nullptr) continue;
-    Vec& to = values.*field.vec;
-    to = ReadAll(problem.dtype, memory, static_cast<int64_t>(to.size()));
-  }
-}
-
 LayerInputs LayerRun::Inputs() {
   LayerInputs in = {};
-  in.x = Memory(&R::x), in.h0 = Memory(&R::h0), in.c0 = Memory(&R::c0);
-  in.kernel = Memory(&R::kernel), in.recurrent_kernel = Memory(&R::recurrent_kernel);
-  in.bias = Memory(&R::bias), in.projection = Memory(&R::projection);
-  in.peepholes = Memory(&R::peepholes), in.layer_norm = Memory(&R::layer_norm);
-  in.input_mask = Memory(&R::input_mask), in.recurrent_mask = Memory(&R::recurrent_mask);
+  in.x = tensors_.In(&R::x), in.h0 = tensors_.In(&R::h0), in.c0 = tensors_.In(&R::c0);
+  in.kernel = tensors_.In(&R::kernel), in.recurrent_kernel = tensors_.In(&R::recurrent_kernel);
+  in.bias = tensors_.In(&R::bias), in.projection = tensors_.In(&R::projection);
+  in.peepholes = tensors_.In(&R::peepholes), in.layer_norm = tensors_.In(&R::layer_norm);
+  in.input_mask = tensors_.In(&R::input_mask), in.recurrent_mask = tensors_.In(&R::recurrent_mask);
   in.lengths = lengths_, in.seed = seed_;
   return in;
 }
@@ -93,11 +64,13 @@ Status LayerRun::Forward(const ProductLibraries& libraries, DeviceAllocator* all
   args.problem = problem;
   args.algorithm = algorithm;
   args.in = Inputs();
-  args.y = Output(&R::y, n.y), args.h_n = Output(&R::h_n, n.h), args.c_n = Output(&R::c_n, n.c);
-  reserve_ = problem.is_training ? memory_.Allocate(LayerReserveBytes(problem)) : nullptr;
+  args.y = tensors_.Out(&R::y, n.y), args.h_n = tensors_.Out(&R::h_n, n.h),
+  args.c_n = tensors_.Out(&R::c_n, n.c);
+  reserve_ =
+      problem.is_training ? tensors_.memory()->Allocate(LayerReserveBytes(problem)) : nullptr;
   args.reserve = reserve_;
   RNN_OPS_RETURN_IF_ERROR(RunLayerForward(libraries, args, allocator, stream));
-  Read(cpu::testing::kRnnOutputs);
+  tensors_.Read(cpu::testing::kRnnOutputs);
   return Status();
 }
 
@@ -108,18 +81,20 @@ Status LayerRun::Backward(const ProductLibraries& libraries, DeviceAllocator* al
   args.problem = problem;
   args.algorithm = algorithm;
   args.in = Inputs();
-  args.y = Memory(&R::y);
-  args.dy = Memory(&R::dy), args.dh_n = Memory(&R::dh_n), args.dc_n = Memory(&R::dc_n);
+  args.y = tensors_.In(&R::y);
+  args.dy = tensors_.In(&R::dy), args.dh_n = tensors_.In(&R::dh_n),
+  args.dc_n = tensors_.In(&R::dc_n);
   args.reserve = reserve_;
-  args.dx = Output(&R::dx, n.x), args.dh0 = Output(&R::dh0, n.h), args.dc0 = Output(&R::dc0, n.c);
-  args.dkernel = Output(&R::dkernel, n.kernel);
-  args.drecurrent_kernel = Output(&R::drecurrent_kernel, n.recurrent_kernel);
-  args.dbias = Output(&R::dbias, n.bias);
-  args.dprojection = Output(&R::dprojection, n.projection);
-  args.dpeepholes = Output(&R::dpeepholes, n.peepholes);
-  args.dlayer_norm = Output(&R::dlayer_norm, n.layer_norm);
+  args.dx = tensors_.Out(&R::dx, n.x), args.dh0 = tensors_.Out(&R::dh0, n.h),
+  args.dc0 = tensors_.Out(&R::dc0, n.c);
+  args.dkernel = tensors_.Out(&R::dkernel, n.kernel);
+  args.drecurrent_kernel = tensors_.Out(&R::drecurrent_kernel, n.recurrent_kernel);
+  args.dbias = tensors_.Out(&R::dbias, n.bias);
+  args.dprojection = tensors_.Out(&R::dprojection, n.projection);
+  args.dpeepholes = tensors_.Out(&R::dpeepholes, n.peepholes);
+  args.dlayer_norm = tensors_.Out(&R::dlayer_norm, n.layer_norm);
   RNN_OPS_RETURN_IF_ERROR(RunLayerBackward(libraries, args, allocator, stream));
-  Read(cpu::testing::kRnnGradients);
+  tensors_.Read(cpu::testing::kRnnGradients);
   return Status();
 }
 
@@ -150,6 +125,69 @@ void ExpectNearAsRounded(const cpu::testing::Fields<RnnValues>& fields, const Rn
   }
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+// Rounding of the products' operands decides on slopes of relu nearer to zero than this.
+constexpr double kNearZero = 64;
+
+bool ExpectRight(const RnnCase& c, const RnnValues& inputs, const RnnValues& got, double layers) {
+  using cpu::testing::Epsilon;
+  cpu::RnnProblem p = c.problem;
+  p.lengths = cpu::reference::LengthsOf(c.lengths);
+  RnnValues want = inputs, changed = Perturbed(inputs, p.dtype);
+  cpu::reference::RunStack(p, &want);
+  if (IsNarrow(p.dtype)) {
+    cpu::reference::RunStack(p, &changed);
+    ExpectNearAsRounded(cpu::testing::kRnnOutputs, got, want, changed, p.dtype, 2 * layers);
+  } else {
+    cpu::testing::ExpectNear(cpu::testing::kRnnOutputs, got, want, 32 * layers * Epsilon(p.dtype));
+  }
+  if (!p.is_training) return true;
+  if (IsNarrow(p.dtype)) {
+    want.given_y = changed.given_y = got.y;
+    cpu::reference::RunStack(p, &want);
+    cpu::reference::RunStack(p, &changed);
+  }
+  if (want.nearest <= kNearZero * Epsilon(p.dtype)) return false;
+  if (IsNarrow(p.dtype)) {
+    ExpectNearAsRounded(cpu::testing::kRnnGradients, got, want, changed, p.dtype, 4 * layers);
+  } else {
+    // The roundings of a sum over all rows add up like a random walk.
+    const double rows = static_cast<double>(p.max_time * p.batch);
+    cpu::testing::ExpectNear(cpu::testing::kRnnGradients, got, want,
+                             (32 + std::sqrt(rows)) * layers * Epsilon(p.dtype));
+  }
+  return true;
+}
+
+std::string NameOf(const ::testing::TestParamInfo<LayerAlgorithm>& info) {
+  return info.param == LayerAlgorithm::kSteps ? "Steps" : "Persistent";
+}
+
+std::vector<std::string>* const files = new std::vector<std::string>;
+
+int RunTestsOnFiles(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  files->assign(argv + 1, argv + argc);
+  return RUN_ALL_TESTS();
+}
+
+void CheckFiles(const std::function<bool(const cpu::RnnProblem&)>& applies,
+                const std::function<bool(const RnnCase&, uint64_t seed)>& check) {
+  int checked = 0, undecided = 0;
+  for (const std::string& file : *files) {
+    std::ifstream stream(file);
+    ASSERT_TRUE(stream) << file;
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    for (const std::string& line : cpu::testing::ProblemLines(text)) {
+      cpu::testing::ProblemLine problem;
+      ASSERT_EQ(cpu::testing::ParseProblem(line, &problem), "") << line;
+      if (problem.op != cpu::testing::ProblemOp::kRnn || !applies(problem.rnn)) continue;
+      ++checked;
+      if (!check({problem.rnn, problem.lengths}, problem.seed)) ++undecided;
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  std::cout << checked << " problems, " << undecided << " undecided\n";
+  EXPECT_GT(checked, 50);
+}
+
+}  // namespace rnn_ops::gpu::fake

@@ -1,22 +1,23 @@
 // Runs the executor of LayerRNN on a FakeCuda, with the problems and values of the tests of the
 // CPU.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_LAYER_RUNS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_LAYER_RUNS_H_
+#pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstdint>
-#include <map>
-#include <optional>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "cc/core/status.h"
 #include "cc/gpu/layer/layer_executor.h"
 #include "tests/cc/cpu/kernel_harness.h"
+#include "tests/cc/cpu/problem_line.h"
+#include "tests/cc/gpu/device_tensors.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/product_parts.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 using cpu::testing::RnnCase;
 using cpu::testing::RnnValues;
@@ -44,15 +45,10 @@ class LayerRun {
   LayerAlgorithm algorithm = LayerAlgorithm::kSteps;
 
  private:
-  using Vec = std::vector<double>;
-  void* Memory(Vec RnnValues::* field);
-  void* Output(Vec RnnValues::* field, int64_t elements);
-  void Read(const cpu::testing::Fields<RnnValues>& fields);
   LayerInputs Inputs();
 
   const RnnCase case_;
-  ExactAllocator memory_;
-  std::vector<std::pair<Vec RnnValues::*, void*>> tensors_;
+  DeviceTensors<RnnValues> tensors_;
   int32_t* lengths_ = nullptr;
   int64_t* seed_ = nullptr;
   void* reserve_ = nullptr;
@@ -61,6 +57,11 @@ class LayerRun {
 // The values with each weight and input changed by half an epsilon, up or down.
 RnnValues Perturbed(const RnnValues& values, Dtype dtype);
 
+// Compares the results of a case with the reference. Returns whether gradients could be compared.
+// `layers`: a factor of all bounds.
+bool ExpectRight(const RnnCase& c, const RnnValues& inputs, const RnnValues& got,
+                 double layers = 1);
+
 // Products of 16-bit types have 16-bit operands, so h and the gradients of gates are rounded at
 // each step. A network amplifies these errors as it amplifies those of its weights: at most
 // `factor` times what half an epsilon there changes.
@@ -68,8 +69,15 @@ void ExpectNearAsRounded(const cpu::testing::Fields<RnnValues>& fields, const Rn
                          const RnnValues& want, const RnnValues& changed, Dtype dtype,
                          double factor);
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+// The algorithms of LayerRNN, and their names for parametrized tests.
+const auto kAlgorithms = ::testing::Values(LayerAlgorithm::kSteps, LayerAlgorithm::kPersistent);
+std::string NameOf(const ::testing::TestParamInfo<LayerAlgorithm>& info);
 
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_LAYER_RUNS_H_
+// The main function of a test with files of problems (see problems_test.cc) as arguments.
+int RunTestsOnFiles(int argc, char** argv);
+// Runs `check` on the problems of the files that `applies` accepts, until one fails. It returns
+// whether gradients could be compared.
+void CheckFiles(const std::function<bool(const cpu::RnnProblem&)>& applies,
+                const std::function<bool(const RnnCase&, uint64_t seed)>& check);
+
+}  // namespace rnn_ops::gpu::fake

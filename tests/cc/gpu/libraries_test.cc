@@ -10,8 +10,7 @@
 #include "cc/gpu/dso.h"
 #include "cc/gpu/layer/block_lstm_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using ::testing::AllOf;
@@ -81,5 +80,4 @@ TEST(Libraries, OutOfMemoryIsResourceExhausted) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

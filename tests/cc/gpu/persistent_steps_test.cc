@@ -27,8 +27,7 @@
 #include "tests/cc/gpu/layer_runs.h"
 #include "tests/cc/gpu/slow_driver.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using cpu::testing::Epsilon;
@@ -557,5 +556,4 @@ TEST(PersistentSteps, ThePtxOfEachKernelIsItsOwn) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

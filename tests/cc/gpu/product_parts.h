@@ -1,13 +1,10 @@
 // A cuBLAS, a driver and the kernels on a FakeCuda, for the executors that multiply.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_PRODUCT_PARTS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_PRODUCT_PARTS_H_
+#pragma once
 
 #include "cc/gpu/product_call.h"
 #include "tests/cc/gpu/fake_cuda.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 // Everything that an executor keeps between calls.
 struct ProductParts {
@@ -26,8 +23,4 @@ struct ProductParts {
   ProductLibraries libraries;
 };
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_PRODUCT_PARTS_H_
+}  // namespace rnn_ops::gpu::fake

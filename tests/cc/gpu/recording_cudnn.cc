@@ -2,9 +2,7 @@
 
 #include "tests/cc/gpu/fake_cudnn.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 Recording* recording = nullptr;
@@ -41,6 +39,4 @@ Hook Recording::hook() {
   };
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake

@@ -1,6 +1,5 @@
 // The cuDNN mock behind functions that record every call and make a chosen call fail.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_RECORDING_CUDNN_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_RECORDING_CUDNN_H_
+#pragma once
 
 #include <string>
 #include <tuple>
@@ -10,9 +9,7 @@
 #include "cc/gpu/cudnn_api.h"
 #include "tests/cc/gpu/host_device_ops.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 enum CudnnFunction {
 #define NUMBER(result, name, parameters) k##name,
@@ -73,8 +70,4 @@ struct Recorded<kFunction, Result (*)(Args...)> {
   (::rnn_ops::gpu::fake::Recorded<::rnn_ops::gpu::fake::k##name, \
                                   decltype(::rnn_ops::gpu::CudnnApi::name)>::last)
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_RECORDING_CUDNN_H_
+}  // namespace rnn_ops::gpu::fake

@@ -10,8 +10,7 @@
 
 #include "cc/gpu/rnn_heuristics.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr cudnnRNNAlgo_t kStandard = CUDNN_RNN_ALGO_STANDARD;
@@ -416,5 +415,4 @@ TEST_F(FastestAlgosTest, PersistStaticNeedsALargeGpu) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -9,8 +9,7 @@
 #include "tests/cc/gpu/recording_cudnn.h"
 #include "tests/cc/gpu/rnn_runs.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using fake::HostAllocator;
@@ -365,5 +364,4 @@ TEST_F(EveryFailureTest, Tried) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -9,8 +9,7 @@
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/rnn_runs.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using fake::HostAllocator;
@@ -168,5 +167,4 @@ TEST_F(RnnDropoutTest, BackwardUsesTheMasksOfForward) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -10,8 +10,7 @@
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/rnn_runs.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using fake::ExpectResults;
@@ -562,5 +561,4 @@ TEST_F(RnnExecutorTest, ThreadsAndStreamsShareAnExecutor) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

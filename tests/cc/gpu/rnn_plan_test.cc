@@ -14,8 +14,7 @@
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/host_device_ops.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 RnnConfig SmallConfig() {
@@ -241,5 +240,4 @@ TEST_F(RnnPlanTest, AnotherLayoutIsCopiedThereAndBack) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -10,9 +10,7 @@
 
 #include "tests/cc/gpu/fake_memory.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -226,6 +224,4 @@ void ExpectResults(RnnExecutor* executor, const RnnCase& c, const Values& in,
   EXPECT_LE(Difference(backward.values.dparams, expected.dparams), bound) << "dparams";
 }
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::fake

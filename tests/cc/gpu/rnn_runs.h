@@ -1,6 +1,5 @@
 // Whole calls of the executor on host memory, and their expected results.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_RNN_RUNS_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_RNN_RUNS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -11,9 +10,7 @@
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/gpu/host_device_ops.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 using Values = cpu::reference::RnnValues;
 
@@ -69,8 +66,4 @@ double Difference(const std::vector<double>& actual, const std::vector<double>& 
 void ExpectResults(RnnExecutor* executor, const RnnCase& c, const Values& in,
                    const Values& expected, double bound);
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_RNN_RUNS_H_
+}  // namespace rnn_ops::gpu::fake

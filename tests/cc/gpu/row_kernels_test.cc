@@ -9,8 +9,7 @@
 #include "tests/cc/gpu/fake_block.h"
 #include "tests/cc/gpu/host_kernels.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using elementwise_block::LayerBackStep;
@@ -125,5 +124,4 @@ TEST(RowKernels, ABlockOfThreadsComputesWhatOneDoes) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

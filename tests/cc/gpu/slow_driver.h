@@ -1,7 +1,6 @@
 // A driver that does nothing but load modules, one of which a test can hold up. Thread-safe, which
 // FakeCuda is not.
-#ifndef TF_RNN_OPS_TESTS_CC_GPU_SLOW_DRIVER_H_
-#define TF_RNN_OPS_TESTS_CC_GPU_SLOW_DRIVER_H_
+#pragma once
 
 #include <chrono>
 #include <condition_variable>
@@ -11,9 +10,7 @@
 
 #include "cc/gpu/driver_api.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace fake {
+namespace rnn_ops::gpu::fake {
 
 // The functions of the table use the only existing object.
 class SlowDriver {
@@ -109,8 +106,4 @@ class SlowDriver {
   int loads_ = 0;
 };
 
-}  // namespace fake
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_GPU_SLOW_DRIVER_H_
+}  // namespace rnn_ops::gpu::fake

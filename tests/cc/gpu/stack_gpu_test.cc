@@ -9,21 +9,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tests/cc/cpu/problem_line.h"
 #include "tests/cc/cpu/rnn_cases.h"
-#include "tests/cc/gpu/fake_memory.h"
 #include "tests/cc/gpu/layer_runs.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using cpu::testing::Epsilon;
@@ -34,19 +29,17 @@ using cpu::testing::kRnnOutputs;
 using cpu::testing::RnnCase;
 using cpu::testing::RnnValues;
 using fake::ExactAllocator;
-using fake::ExpectNearAsRounded;
 using fake::FakeCuda;
 using fake::ProductParts;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using R = RnnValues;
 
-std::vector<std::string>* files = new std::vector<std::string>;
-
 // One call and its gradient, with values as doubles.
 class StackRun {
  public:
-  StackRun(const RnnCase& c, const R& inputs) : values(inputs), case_(c) {
+  StackRun(const RnnCase& c, const R& inputs)
+      : values(inputs), case_(c), tensors_(c.problem.dtype, &values) {
     static_cast<RnnConfig&>(problem) = c.problem;
     problem.dtype = c.problem.dtype;
     problem.lengths = case_.lengths.data();
@@ -58,14 +51,15 @@ class StackRun {
     RnnForwardArgs args;
     args.problem = problem;
     args.dropout_seed = uint64_t{case_.problem.dropout_key[1]} << 32 | case_.problem.dropout_key[0];
-    args.x = Input(&R::x), args.h0 = Input(&R::h0), args.c0 = Input(&R::c0);
-    args.params = Input(&R::params);
-    args.y = Output(&R::y, n.y), args.h_n = Output(&R::h_n, n.h), args.c_n = Output(&R::c_n, n.c);
+    args.x = tensors_.In(&R::x), args.h0 = tensors_.In(&R::h0), args.c0 = tensors_.In(&R::c0);
+    args.params = tensors_.In(&R::params);
+    args.y = tensors_.Out(&R::y, n.y), args.h_n = tensors_.Out(&R::h_n, n.h),
+    args.c_n = tensors_.Out(&R::c_n, n.c);
     args.reserve = &reserves_, args.algorithm = &code;
     RNN_OPS_RETURN_IF_ERROR(
         RunStackForward(parts.libraries, algorithm, args, {0, stream, scratch}));
     reserve = reserves_.memory, reserve_bytes = reserves_.bytes;
-    Read(cpu::testing::kRnnOutputs);
+    tensors_.Read(cpu::testing::kRnnOutputs);
     return Status();
   }
 
@@ -74,15 +68,16 @@ class StackRun {
     const auto n = cpu::reference::ElementsOf(case_.problem);
     RnnBackwardArgs args;
     args.problem = problem;
-    args.x = Input(&R::x), args.h0 = Input(&R::h0), args.c0 = Input(&R::c0);
-    args.params = Input(&R::params), args.y = Input(&R::y);
-    args.dy = Input(&R::dy), args.dh_n = Input(&R::dh_n), args.dc_n = Input(&R::dc_n);
+    args.x = tensors_.In(&R::x), args.h0 = tensors_.In(&R::h0), args.c0 = tensors_.In(&R::c0);
+    args.params = tensors_.In(&R::params), args.y = tensors_.In(&R::y);
+    args.dy = tensors_.In(&R::dy), args.dh_n = tensors_.In(&R::dh_n),
+    args.dc_n = tensors_.In(&R::dc_n);
     args.reserve = reserve, args.reserve_bytes = reserve_bytes, args.algorithm = code;
-    args.dx = Output(&R::dx, n.x), args.dh0 = Output(&R::dh0, n.h);
-    args.dc0 = Output(&R::dc0, n.c), args.dparams = Output(&R::dparams, n.params);
+    args.dx = tensors_.Out(&R::dx, n.x), args.dh0 = tensors_.Out(&R::dh0, n.h);
+    args.dc0 = tensors_.Out(&R::dc0, n.c), args.dparams = tensors_.Out(&R::dparams, n.params);
     RNN_OPS_RETURN_IF_ERROR(
         RunStackBackward(parts.libraries, algorithm, args, {0, stream, scratch}));
-    Read(cpu::testing::kRnnGradients);
+    tensors_.Read(cpu::testing::kRnnGradients);
     return Status();
   }
 
@@ -106,36 +101,9 @@ class StackRun {
     ExactAllocator memory_;
   };
 
-  using Vec = std::vector<double>;
-  void* Make(int64_t elements) {
-    return elements == 0 ? nullptr : memory_.Allocate(elements * SizeOf(problem.dtype));
-  }
-  const void* Input(Vec R::* field) {
-    void* const made = Make(static_cast<int64_t>((values.*field).size()));
-    fake::WriteAll(problem.dtype, made, values.*field);
-    return made;
-  }
-  void* Output(Vec R::* field, int64_t elements) {
-    (values.*field).assign(elements, NAN);
-    void* const made = Make(elements);
-    fake::WriteAll(problem.dtype, made, values.*field);
-    outputs_.emplace_back(field, made);
-    return made;
-  }
-  void Read(const cpu::testing::Fields<R>& fields) {
-    for (const auto& field : fields) {
-      for (const auto& output : outputs_) {
-        if (output.first != field.vec) continue;
-        Vec& to = values.*field.vec;
-        to = fake::ReadAll(problem.dtype, output.second, static_cast<int64_t>(to.size()));
-      }
-    }
-  }
-
   const RnnCase case_;
-  ExactAllocator memory_;
+  fake::DeviceTensors<R> tensors_;
   Reserves reserves_;
-  std::vector<std::pair<Vec R::*, void*>> outputs_;
 };
 
 struct Computed {
@@ -162,9 +130,6 @@ Computed Compute(const RnnCase& c, const R& inputs, LayerAlgorithm forward,
   return {run.values, cuda.calls()};
 }
 
-// Rounding of the products' operands decides on slopes of relu nearer to zero than this.
-constexpr double kNearZero = 64;
-
 class StackGpu : public ::testing::TestWithParam<LayerAlgorithm> {
  protected:
   R Run(const RnnCase& c, const R& inputs) {
@@ -180,59 +145,14 @@ bool StackGpu::Check(const RnnCase& c, uint64_t seed) {
     return true;  // rnn_gpu.h runs such calls without the engine
   }
   const R inputs = cpu::testing::RandomInputs(c, seed);
-  cpu::RnnProblem p = c.problem;
-  p.lengths = cpu::reference::LengthsOf(c.lengths);
-  R want = inputs, changed = fake::Perturbed(inputs, p.dtype);
-  cpu::reference::RunStack(p, &want);
-  const R got = Run(c, inputs);
-  const double layers = static_cast<double>(p.num_layers);
-  if (IsNarrow(p.dtype)) {
-    cpu::reference::RunStack(p, &changed);
-    ExpectNearAsRounded(kRnnOutputs, got, want, changed, p.dtype, 2 * layers);
-  } else {
-    ExpectNear(kRnnOutputs, got, want, 32 * layers * Epsilon(p.dtype));
-  }
-  if (!p.is_training) return true;
-  if (IsNarrow(p.dtype)) {
-    want.given_y = changed.given_y = got.y;
-    cpu::reference::RunStack(p, &want);
-    cpu::reference::RunStack(p, &changed);
-  }
-  if (want.nearest <= kNearZero * Epsilon(p.dtype)) return false;
-  if (IsNarrow(p.dtype)) {
-    ExpectNearAsRounded(kRnnGradients, got, want, changed, p.dtype, 4 * layers);
-  } else {
-    const double rows = static_cast<double>(p.max_time * p.batch);
-    ExpectNear(kRnnGradients, got, want, (32 + std::sqrt(rows)) * layers * Epsilon(p.dtype));
-  }
-  return true;
+  return fake::ExpectRight(c, inputs, Run(c, inputs), static_cast<double>(c.problem.num_layers));
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, StackGpu,
-                         ::testing::Values(LayerAlgorithm::kSteps, LayerAlgorithm::kPersistent),
-                         [](const auto& info) {
-                           return info.param == LayerAlgorithm::kSteps ? "Steps" : "Persistent";
-                         });
+INSTANTIATE_TEST_SUITE_P(Algorithms, StackGpu, fake::kAlgorithms, fake::NameOf);
 
 TEST_P(StackGpu, Problems) {
-  int checked = 0, undecided = 0;
-  for (const std::string& file : *files) {
-    std::ifstream stream(file);
-    ASSERT_TRUE(stream) << file;
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    for (const std::string& line : cpu::testing::ProblemLines(text)) {
-      cpu::testing::ProblemLine problem;
-      ASSERT_EQ(cpu::testing::ParseProblem(line, &problem), "") << line;
-      const bool applies = problem.op == cpu::testing::ProblemOp::kRnn &&
-                           problem.rnn.weight_layout == cpu::kOpaqueWeights;
-      if (!applies) continue;
-      ++checked;
-      if (!Check({problem.rnn, problem.lengths}, problem.seed)) ++undecided;
-      if (HasFailure()) return;
-    }
-  }
-  std::cout << checked << " problems, " << undecided << " undecided\n";
-  EXPECT_GT(checked, 50);
+  fake::CheckFiles([](const cpu::RnnProblem& p) { return p.weight_layout == cpu::kOpaqueWeights; },
+                   [this](const RnnCase& c, uint64_t seed) { return Check(c, seed); });
 }
 
 TEST_P(StackGpu, RandomProblems) {
@@ -504,11 +424,6 @@ TEST(Stack, MoreLayersNeedNoMoreScratchForEach) {
 }
 
 }  // namespace
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu
 
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  rnn_ops::gpu::files->assign(argv + 1, argv + argc);
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return rnn_ops::gpu::fake::RunTestsOnFiles(argc, argv); }

@@ -12,6 +12,7 @@ import time
 
 BEGIN = "begin"
 GOOD, BAD = "ok  ", "FAIL"
+TABLE = "table "  # before the title, unit and columns of the rows of a section
 LOST = 3  # exit status of a child whose device no longer answers
 # The first check includes starting Python and the GPU.
 FIRST_SECONDS, NEXT_SECONDS = 120, 30

@@ -4,7 +4,7 @@ import ctypes
 
 import torch
 
-OPERANDS = {torch.float32: "Float32", torch.float16: "Half", torch.bfloat16: "BFloat16"}
+OPERANDS = {"float32": "Float32", "float16": "Half", "bfloat16": "BFloat16"}
 CELLS = {"lstm": "Lstm", "gru": "Gru", "rnn": "Vanilla", "rnn_tanh": "Vanilla"}
 CELLS["rnn_relu"] = "Vanilla"
 WIDTHS = (256, 512, 1024)
@@ -23,13 +23,13 @@ def is_general(case):
     return not usual or any(t is not None for t in more) or any(v > 0 for v in limits)
 
 
-def expected(case, dtype):
+def expected(case):
     """The names of the kernels of both passes on a large GPU."""
     i = case.inputs
     batch, units = i.h0.shape[0], i.recurrent_kernel.shape[0]
     if i.projection is not None or i.layer_norm is not None:
         return set()
-    return kernels_of(case.rnn_mode, dtype, batch, units, is_general(case))
+    return kernels_of(case.rnn_mode, case.dtype, batch, units, is_general(case))
 
 
 def kernels_of(mode, dtype, batch, units, general=False):
@@ -43,7 +43,7 @@ def kernels_of(mode, dtype, batch, units, general=False):
     for first in range(0, batch, ROWS_OF_PART):
         tile = SMALL_TILE if not general and batch - first <= SMALL_TILE else ROWS_OF_PART
         names.add(f"Forward_{cell}_{OPERANDS[dtype]}_{width}_{tile}_{tail}")
-    if general and dtype == torch.float32 and width == WIDTHS[-1]:
+    if general and dtype == "float32" and width == WIDTHS[-1]:
         names.clear()  # its weights do not fit the registers
     return names | {f"Backward_{cell}_{OPERANDS[dtype]}_{width}_{ROWS_OF_PART}_{tail}"}
 
@@ -79,10 +79,10 @@ class Launches:
             return 132  # of the mock
         return torch.cuda.get_device_properties("cuda").multi_processor_count
 
-    def expected(self, case, dtype):
+    def expected(self, case):
         """The names of the kernels of both passes for which this GPU has the multiprocessors."""
         units, most = case.inputs.recurrent_kernel.shape[0], self.multiprocessors()
-        return {name for name in expected(case, dtype) if blocks(name, units) <= most}
+        return {name for name in expected(case) if blocks(name, units) <= most}
 
     def forget(self):
         self.library.core_persistent_launched()
@@ -91,11 +91,11 @@ class Launches:
         """The names of the kernels since forget() or the last call of this method."""
         return set(self.library.core_persistent_launched().decode().split())
 
-    def verdict(self, case, dtype, algorithms):
+    def verdict(self, case, algorithms):
         """Whether the launched kernels are those that should run a problem, and the text that says which."""
         passes = [name for name, a in zip(("Forward", "Backward"), algorithms) if a == "persistent"]
         return self.judge(
-            {name for name in self.expected(case, dtype) if name.split("_")[0] in passes},
+            {name for name in self.expected(case) if name.split("_")[0] in passes},
             bool(passes),
         )
 

@@ -109,11 +109,11 @@ Status LoadKernel(const Row& row, void* stream, double* milliseconds) {
   }
   ScopedContext context;
   RNN_OPS_RETURN_IF_ERROR(context.Enter(*libraries.driver, static_cast<CUstream>(stream)));
-  bool can = false;
+  LoadedKernel* loaded = nullptr;
   std::string reason;
-  RNN_OPS_RETURN_IF_ERROR(
-      libraries.persistent->Prepare(context.context(), *kernel, row.largest.units, &can, &reason));
-  if (!can) return FailedPrecondition("it cannot run here: ", reason);
+  RNN_OPS_RETURN_IF_ERROR(libraries.persistent->Prepare(context.context(), *kernel,
+                                                        row.largest.units, &loaded, &reason));
+  if (loaded == nullptr) return FailedPrecondition("it cannot run here: ", reason);
   Record& record = TheRecord();
   std::lock_guard<std::mutex> lock(record.mutex);
   *milliseconds = record.loads[row.name];

@@ -4,9 +4,10 @@
     python3 tests/gpu/core/run.py [--seconds 240] [--report docs/history/gpu-h100.md]
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
-first: `stack`, `engine` (stacks without cuDNN), `block` and `layers` compare every configuration with float64, `matrix`, `block-times`,
-`layer-times`, `choices` and `sweep` measure, `streams` may hang. `persistent` and `persistent-times` are for the
-persistent kernels of LayerRNN, and `sanitizer` runs small ones under compute-sanitizer. A check that hangs, crashes or loses the GPU costs only itself. The log
+first: `stack`, `engine` (stacks without cuDNN), `block` and `layers` compare every configuration with
+float64, `persistent` is for the persistent kernels of LayerRNN, and `sanitizer` runs small ones under
+compute-sanitizer. `stack-times`, `block-times` and `layer-times` measure (benchmarks/gpu_core.py), `streams`
+may hang. A check that hangs, crashes or loses the GPU costs only itself. The log
 and the report are complete up to the last check at every moment, so a run that is cut off is of
 use. With --pretend, device memory is host memory, for a mock driver, cuDNN and cuBLAS.
 """
@@ -27,39 +28,10 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import verification_page  # noqa: E402
 
-SECTIONS = ("stack", "engine", "block", "layers", "matrix", "block-times", "layer-times")
-SECTIONS += ("persistent", "persistent-times", "sweep", "choices", "sanitizer", "streams")
+SECTIONS = ("stack", "engine", "block", "layers", "block-times", "layer-times", "persistent")
+SECTIONS += ("stack-times", "sanitizer", "streams")
 _SHARE = re.compile(r"^(?:ok  |FAIL) (\S+ \S+) .*?([\d.e+-]+|inf) of the bound")
 _ROW = re.compile(r"\|(?: [^|]* \|)+")
-# The columns of matrix.HEAD and sweep.HEAD, which need PyTorch to be read; the tests compare them.
-MATRIX_HEAD = (
-    "cell | T, B, I, H, L | type | pass | torch | standard | heuristic | heuristic, reserve copied | "
-    "persist_static | our steps | our persistent | torch / heuristic | worst of the bound"
-)
-SWEEP_HEAD = (
-    "cell | type | H | L | D | B | standard, inference | small_h, inference | "
-    "persist_static, inference | standard, training | small_h, training | "
-    "persist_static, training | persist_static - standard"
-)
-PERSISTENT_TIMES_HEAD = (
-    "cell | type | H | B | pass | persistent | steps | cuDNN | cuDNN as a graph | "
-    "persistent / bound from steps"
-)
-BLOCK_HEAD = "type | T, B, I, H | inference | torch.nn.LSTM | training | torch.nn.LSTM"
-LAYER_HEAD = "type | T, B, I, H | layer | inference, us a step | training, us a step"
-CHOICES_HEAD = (
-    "cell | type | T, L, D | H | B | cuDNN, inference | persistent, inference | steps, inference | "
-    "cuDNN, training | persistent, training | steps, training"
-)
-TABLES = (
-    ("matrix", "microseconds", MATRIX_HEAD),
-    ("block-times", "microseconds", BLOCK_HEAD),
-    ("layer-times", "microseconds", LAYER_HEAD),
-    ("persistent-times", "microseconds of a step", PERSISTENT_TIMES_HEAD),
-    ("persistent-loads", "milliseconds", "kernel | load"),
-    ("sweep", "microseconds", SWEEP_HEAD),
-    ("choices", "microseconds", CHOICES_HEAD),
-)
 
 
 class Report:
@@ -69,11 +41,15 @@ class Report:
         self.command = command
         self.device, self.last, self.started = "unknown", "not started", time.monotonic()
         self.counts, self.worst = {}, {}  # by section and type
-        self.failures, self.rows = [], {name: [] for name, _, _ in TABLES}
+        self.failures, self.heads, self.rows = [], {}, {}  # of tables, by section
 
     def add(self, line):
         if line.startswith("device: "):
             self.device = line.removeprefix("device: ")
+            return
+        if line.startswith(isolation.TABLE):
+            title, head = line.removeprefix(isolation.TABLE).split(": ")
+            self.heads[title.split()[0]] = (title, head)
             return
         self.last = line if len(line) < 100 else line[:97] + "..."
         if not line.startswith((isolation.GOOD, isolation.BAD)):
@@ -86,8 +62,8 @@ class Report:
         share = _SHARE.match(line)
         if share:
             self.worst[group] = max(self.worst.get(group, 0.0), float(share[2]))
-        rows = self.rows.get(words[0])
-        if rows is not None:
+        if words[0] in self.heads:
+            rows = self.rows.setdefault(words[0], [])
             rows += _ROW.findall(line.replace("| |", "|\n|"))
         if not good:
             self.failures.append(_ROW.sub("", line).strip())
@@ -110,10 +86,10 @@ class Report:
             out.append(f"| {group} | {passed} | {failed} | {worst} |")
         if self.failures:
             out += ["", "```", *self.failures, "```"]
-        for name, unit, head in TABLES:
-            if self.rows[name]:
-                rule = "|" + " --- |" * (head.count("|") + 1)
-                out += ["", f"{name}, {unit}:", "", f"| {head} |", rule, *self.rows[name]]
+        for section, rows in self.rows.items():
+            title, head = self.heads[section]
+            rule = "|" + " --- |" * (head.count("|") - 1)
+            out += ["", f"{title}:", "", head, rule, *rows]
         return "\n".join(out) + "\n"
 
 

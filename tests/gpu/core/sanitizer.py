@@ -11,8 +11,7 @@ import signal
 import subprocess
 import sys
 
-import torch
-from layer_checks import compare
+from checks import compare_layer
 from persistent_checks import PERSISTENT, draw
 
 PROGRAM = "compute-sanitizer"
@@ -22,13 +21,13 @@ ERRORS = 99  # the exit status of PROGRAM if it found an error
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def sanitized_checks(layer):
-    for mode, dtype in (("lstm", torch.bfloat16), ("gru", torch.float32)):
+def sanitized_checks(core):
+    for mode, dtype in (("lstm", "bfloat16"), ("gru", "float32")):
         for masked in (False, True):
             case = draw(mode, dtype, (2, 3, 5, 20), masked)
             yield (
                 f"sanitized {mode} masked={masked}",
-                functools.partial(compare, layer, case, dtype, algorithms=PERSISTENT),
+                functools.partial(compare_layer, core, case, algorithms=PERSISTENT),
             )
 
 

@@ -1,22 +1,37 @@
 """The child of run.py: imports PyTorch, and runs the checks of some sections."""
 
 import argparse
+import functools
 import os
+import pathlib
 import sys
 
 import isolation
 import torch
-from block_lstm_checks import BlockLstm, block_checks, block_times
-from checks import stack_checks, stream_checks
-from choices import choice_checks
-from core import Core
-from engine_checks import engine_checks
-from layer_checks import Layer, layer_checks, layer_times
-from matrix import matrix_checks
-from persistent_checks import persistent_checks
-from persistent_times import persistent_times
-from sanitizer import sanitized_checks, sanitizer_checks
-from sweep import sweep_checks
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path += [str(ROOT), str(ROOT / "tests")]
+
+from checks import block_checks, engine_checks, layer_checks, stack_checks, stream_checks  # noqa: E402
+from core import Core  # noqa: E402
+from persistent_checks import persistent_checks  # noqa: E402
+from sanitizer import sanitized_checks, sanitizer_checks  # noqa: E402
+
+from benchmarks import gpu_core  # noqa: E402
+
+# Functions of the core, by section.
+MAKERS = {
+    "stack": stack_checks,
+    "engine": engine_checks,
+    "block": block_checks,
+    "layers": layer_checks,
+    "persistent": persistent_checks,
+    "stack-times": gpu_core.stack_times,
+    "block-times": gpu_core.block_times,
+    "layer-times": gpu_core.layer_times,
+    "sanitized": sanitized_checks,
+    "streams": stream_checks,
+}
 
 
 def main():
@@ -41,32 +56,15 @@ def main():
         torch.nn.LSTM(2, 2, device=device)(torch.zeros(1, 1, 2, device=device))
         torch.ones(2, 2, device=device) @ torch.ones(2, 2, device=device)
     core = Core(arguments.library, device)
-    block = BlockLstm(arguments.library, device)
-    layer = Layer(arguments.library, device)
-    makers = {
-        "stack": lambda: stack_checks(core),
-        "engine": lambda: engine_checks(core),
-        "block": lambda: block_checks(block),
-        "matrix": lambda: matrix_checks(core),
-        "block-times": lambda: block_times(block),
-        "layers": lambda: layer_checks(layer),
-        "layer-times": lambda: layer_times(layer),
-        "persistent": lambda: persistent_checks(layer),
-        "persistent-times": lambda: persistent_times(layer),
-        "sanitizer": lambda: sanitizer_checks(arguments.library, arguments.pretend),
-        "sanitized": lambda: sanitized_checks(layer),
-        "sweep": lambda: sweep_checks(core),
-        "choices": lambda: choice_checks(core),
-        "streams": lambda: stream_checks(core),
-    }
+    makers = {name: functools.partial(maker, core) for name, maker in MAKERS.items()}
+    makers["sanitizer"] = lambda: sanitizer_checks(arguments.library, arguments.pretend)
     name = torch.cuda.get_device_name() if device == "cuda" else "a pretended GPU"
     # Without cuDNN all but the stacks can still be checked, and the error is that of each stack.
-    needs_cudnn = any(
-        section in ("stack", "matrix", "sweep", "choices", "streams")
-        for section in arguments.sections
-    )
+    needs_cudnn = {"stack", "stack-times", "streams"} & set(arguments.sections)
     cudnn = f", cuDNN {core.cudnn_version()}" if needs_cudnn else ""
     print(f"device: {name}{cudnn}, PyTorch {torch.__version__}", flush=True)
+    for title, unit, columns in gpu_core.TABLES:
+        print(f"{isolation.TABLE}{title} ({unit}): | {' | '.join(columns)} |", flush=True)
     checks = (check for section in arguments.sections for check in makers[section]())
     isolation.run(checks, arguments.first, lambda: _answers(device))
 

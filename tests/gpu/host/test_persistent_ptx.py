@@ -1,17 +1,12 @@
 """The archive of the persistent kernels is what the source gives, and ptxas takes every kernel."""
 
 import concurrent.futures
-import importlib.util
 import os
-import pathlib
 import re
-import subprocess
 
 import pytest
 
 pytestmark = pytest.mark.thorough
-
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 # Ampere, Hopper, Blackwell.
 ARCHITECTURES = ["80", "90", "120"]
@@ -22,16 +17,6 @@ LIMITS = {
     for operand in ("BFloat16", "Half")
 }
 LIMIT_OF_FLOAT32 = 128
-
-
-@pytest.fixture(scope="module")
-def generator(nvidia):
-    nvidia("nvrtc")
-    path = ROOT / "tools" / "generate_ptx.py"
-    spec = importlib.util.spec_from_file_location("generate_ptx", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -59,28 +44,14 @@ def test_each_module_has_its_kernel_for_old_drivers(kernels):
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_ptxas_accepts_each(architecture, kernels, nvidia, tmp_path):
-    (nvcc,) = nvidia("nvcc")
-
-    def spilled(item):
+def test_ptxas_accepts_each(architecture, kernels, spilled):
+    def stores(item):
         name, text = item
-        path = tmp_path / f"{name}.ptx"
-        path.write_text(text)
-        command = [
-            nvcc / "bin" / "ptxas",
-            "-v",
-            f"-arch=sm_{architecture}",
-            path,
-            "-o",
-            "/dev/null",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        (stores,) = re.findall(r"(\d+) bytes spill stores", done.stderr)
-        return name, int(stores)
+        (count,) = spilled(text, architecture, name)
+        return name, count
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = dict(pool.map(spilled, kernels.items()))
+        found = dict(pool.map(stores, kernels.items()))
     assert found.keys() == kernels.keys()
     too_many = {
         name: count
