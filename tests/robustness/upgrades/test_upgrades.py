@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from tf_rnn_ops import portable
+from tf_rnn_ops import portable, raw_ops
 
 STORED = pathlib.Path(__file__).parent / "stored"
 SETS = sorted(path.name for path in STORED.iterdir())
@@ -34,7 +34,6 @@ def _served(model, x):
 @pytest.mark.parametrize("name", ["layers", "stack", "norm", "int8"])
 @pytest.mark.parametrize("stored", SETS)
 def test_exported_saved_models_are_served(stored, name, tmp_path):
-    """Their weights are packed constants, in the layout of the machine and version that wrote them."""
     shutil.unpack_archive(STORED / stored / f"{name}.zip", tmp_path / name)
     values = _values(stored)
     model = tf.saved_model.load(tmp_path / name)
@@ -59,3 +58,18 @@ def test_exported_onnx_files_become_layers(stored):
     for layer in tf_rnn_ops.keras.from_onnx(onnx.load(STORED / stored / "layers.onnx")):
         y = layer(y)
     np.testing.assert_allclose(y[:, -1], values["layers"], **CLOSE)
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2"])
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
+@pytest.mark.parametrize("stored", SETS)
+def test_packed_weights_give_the_results_of_plain_ones(stored, mode, isa):
+    """Of another version or instruction set, they are packed anew."""
+    with np.load(STORED / stored / f"packed_{isa}.npz") as arrays:
+        names = [name for name in arrays.files if name.startswith(f"{mode}/")]
+        inputs = {name.split("/")[1]: tf.constant(arrays[name]) for name in names}
+    got = raw_ops.LayerRNNPacked(**inputs, rnn_mode=mode)
+    del inputs["packed"]
+    want = raw_ops.LayerRNN(**inputs, rnn_mode=mode, is_training=False)
+    for one, other in zip(got, (want.output, want.output_h, want.output_c), strict=True):
+        np.testing.assert_array_equal(one, other)

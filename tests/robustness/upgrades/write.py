@@ -12,6 +12,11 @@ import keras
 import numpy as np
 
 import tf_rnn_ops.keras
+from support import subproc
+from support.layer_cases import layer_case
+from support.layer_ops import tensors
+from support.packed_calls import PACKED_WEIGHTS, TRAINING
+from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras import layers
 
 T, B, I = 6, 5, 3  # noqa: E741
@@ -22,7 +27,7 @@ def _sequential(*stacked):
 
 
 def models():
-    """The models of a set by name: all ops with packed weights, and a node of ONNX for each layer."""
+    """The models of a set by name: the ops of all kinds of layers; `layers` has nodes of ONNX only."""
     quantized = _sequential(layers.LSTM(6, return_sequences=True), layers.GRU(5))
     quantized.quantize("int8")
     return {
@@ -38,6 +43,21 @@ def models():
         ),
         "int8": quantized,
     }
+
+
+def packed(path):
+    """Writes inputs of LayerRNNPacked, with weights that this process packed."""
+    rng = np.random.default_rng(5)
+    arrays = {}
+    for mode in ("lstm", "gru", "rnn_tanh"):
+        case = layer_case(
+            mode, (T, B, I, 18), rng, "float32", input_mask=False, recurrent_mask=False
+        )
+        inputs = {n: t for n, t in tensors(case).items() if n not in TRAINING}
+        weights = {n: inputs[n] for n in PACKED_WEIGHTS}
+        inputs["packed"] = raw_ops.PackLayerRNN(**weights, rnn_mode=mode)
+        arrays |= {f"{mode}/{name}": tensor.numpy() for name, tensor in inputs.items()}
+    np.savez(path, **arrays)
 
 
 def main(folder):
@@ -63,7 +83,10 @@ def main(folder):
         if name == "layers":
             tf_rnn_ops.keras.export(model, folder / f"{name}.onnx", print_fn=None)
     np.savez(folder / "values.npz", **values)
+    for isa in ("baseline", "avx2"):
+        path = folder / f"packed_{isa}.npz"
+        subproc.run_module("robustness.upgrades.write", "--packed", path, TF_RNN_OPS_CPU_ISA=isa)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    packed(sys.argv[2]) if sys.argv[1] == "--packed" else main(sys.argv[1])
