@@ -26,7 +26,7 @@ MATRIX_ARGS ?=
 
 .PHONY: environment lock install python-test test-wheel release test-matrix wheel-aarch64 test-aarch64 wheel-any \
 	test-nightly test-neon test-gpu-mock test-gpu gpu-kit test-export sanitize tsan exhaustive problems coverage coverage-python fuzz \
-	mutants mutants-isa soak bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy bench-instructions docs \
+	mutants mutants-isa mutants-python soak bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy bench-instructions docs \
 	test-docs
 
 # What the other targets need, and nothing else: the first step of .ci/run.
@@ -136,6 +136,9 @@ mutants: $(TESTED) develop
 # The tests run these objects, and one of them at a time is compiled again with a fault.
 mutants-isa: $(TESTED) cc-test test-neon
 	PYTHONPATH=tests $(PY) -m robustness.mutants.instruction_sets
+
+mutants-python: $(TESTED) develop
+	PYTHONPATH=tests $(PY) -m robustness.mutants.python_faults --jobs $(JOBS) $(MUTANTS_ARGS)
 
 soak: $(TESTED) develop
 	PYTHONPATH=.:tests $(PY) -m robustness.soak.run_soak $(SOAK_ARGS)

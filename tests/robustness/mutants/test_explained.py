@@ -1,6 +1,6 @@
 """explained.txt, instruction_sets.txt and the table of tested files name what the present sources have."""
 
-from robustness.mutants import instruction_sets, run_mutants, tested
+from robustness.mutants import instruction_sets, python_faults, run_mutants, tested
 from support.native_build import ROOT
 
 
@@ -29,3 +29,9 @@ def test_every_fault_of_an_instruction_set_can_be_made():
     for fault in faults:
         assert (ROOT / fault.path).read_text().count(fault.text) == 1, fault
         assert fault.text != fault.replacement
+
+
+def test_every_fault_of_the_python_package_can_be_made():
+    for fault in python_faults.recorded():
+        assert fault.mutated() != (ROOT / fault.path).read_text()
+        assert all((ROOT / "tests" / name).exists() for name in fault.tests.split())
