@@ -30,27 +30,16 @@ void SayWhich(int signal) {
   std::exit(1);
 }
 
-Input Decoded(const std::string& base64) {
-  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  Input bytes;
-  uint32_t bits = 0;
-  int count = 0;
-  for (char digit : base64.substr(0, base64.find('='))) {
-    const size_t value = digits.find(digit);
-    if (value == std::string::npos) Fail("not base64: " + base64);
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    count += 6;
-    if (count >= 8) bytes.push_back(static_cast<uint8_t>(bits >> (count -= 8)));
-  }
-  return bytes;
-}
-
-// A line is an input.
+// For each input its size in two bytes, low byte first, and its bytes.
 std::vector<Input> ReadCorpus(const char* path) {
-  std::ifstream file(path);
+  std::ifstream file(path, std::ios::binary);
   if (!file) Fail(std::string("cannot read ") + path);
   std::vector<Input> inputs;
-  for (std::string line; std::getline(file, line);) inputs.push_back(Decoded(line));
+  for (uint8_t size[2]; file.read(reinterpret_cast<char*>(size), 2);) {
+    Input& input = inputs.emplace_back(size[0] | size[1] << 8);
+    file.read(reinterpret_cast<char*>(input.data()), static_cast<std::streamsize>(input.size()));
+    if (!file) Fail(std::string("cut off: ") + path);
+  }
   return inputs;
 }
 

@@ -1,7 +1,6 @@
 """Runs the libFuzzer targets in turn: `python -m robustness.fuzz.run_fuzz --help`."""
 
 import argparse
-import base64
 import datetime
 import json
 import os
@@ -82,12 +81,31 @@ def _op_kernels():
     return [source for source in found if not pathlib.Path(source).name.startswith("gpu_")]
 
 
+def read_corpus(target):
+    """The inputs of a committed corpus: for each its size in two bytes, low byte first, and its bytes."""
+    file = COMMITTED / f"{target}.seeds"
+    data = file.read_bytes() if file.exists() else b""
+    inputs, begin = [], 0
+    while begin < len(data):
+        end = begin + 2 + int.from_bytes(data[begin : begin + 2], "little")
+        inputs.append(data[begin + 2 : end])
+        begin = end
+    return inputs
+
+
+def write_corpus(target, inputs):
+    """The shortest first, so that the same inputs make the same file."""
+    COMMITTED.mkdir(exist_ok=True)
+    ordered = sorted(inputs, key=lambda data: (len(data), data))
+    parts = [len(data).to_bytes(2, "little") + data for data in ordered]
+    (COMMITTED / f"{target}.seeds").write_bytes(b"".join(parts))
+
+
 def unpack(target, folder):
-    """Adds the committed corpus of a target to the files of a folder; a line is an input."""
+    """Adds the committed corpus of a target to the files of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = COMMITTED / f"{target}.txt"
-    for k, line in enumerate(file.read_text().splitlines() if file.exists() else ()):
-        (folder / f"committed-{k}").write_bytes(base64.b64decode(line))
+    for k, data in enumerate(read_corpus(target)):
+        (folder / f"committed-{k}").write_bytes(data)
 
 
 def minimise(command, target, corpus, isa):
@@ -100,12 +118,9 @@ def minimise(command, target, corpus, isa):
     subprocess.run(
         list(map(str, command)), check=True, capture_output=True, env=environment(target, isa)
     )
-    lines = [base64.b64encode(path.read_bytes()).decode() for path in smallest.iterdir()]
-    COMMITTED.mkdir(exist_ok=True)
-    (COMMITTED / f"{target}.txt").write_text(
-        "\n".join(sorted(lines, key=lambda s: (len(s), s))) + "\n"
-    )
-    print(f"{target}: {len(lines)} inputs")
+    inputs = [path.read_bytes() for path in smallest.iterdir()]
+    write_corpus(target, inputs)
+    print(f"{target}: {len(inputs)} inputs")
 
 
 def environment(target, isa):
