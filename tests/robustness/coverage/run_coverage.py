@@ -3,13 +3,13 @@
 README.md next to this file explains what counts.
 """
 
-import argparse
 import collections
 import pathlib
 import sys
 import time
 
 from robustness.coverage import programs, reading
+from support.command_line import parse_args
 from support.native_build import ROOT
 
 # The least coverage of the lines of a folder.
@@ -106,26 +106,13 @@ def report(plain, every, core_alone):
     return enough and not open_places and not missing
 
 
-def _parse_args():
-    parser = argparse.ArgumentParser(
-        prog="python -m robustness.coverage.run_coverage", description=__doc__
-    )
-    parser.add_argument(
-        "--folder",
-        type=pathlib.Path,
-        default=ROOT / "build/gcov",
-        help="the folder of the build and of the counts (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=2, help="the number of jobs of the build (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=float("inf"),
-        help="begin no test after this many seconds; the next run continues",
-    )  # fmt: skip
-    parser.add_argument("--core", action="store_true", help="the core, by its own tests only")
-    parser.add_argument("--read-only", action="store_true", help="report what the last run counted")
-    return parser.parse_args()
+OPTIONS = {
+    "folder": (ROOT / "build/gcov", "the folder of the build and of the counts"),
+    "jobs": (2, "the number of jobs of the build"),
+    "seconds": (float("inf"), "begin no test after this many seconds; the next run continues"),
+    "core": (False, "the core, by its own tests only"),
+    "read-only": (False, "report what the last run counted"),
+}
 
 
 def run_steps(steps, record, end):
@@ -145,7 +132,7 @@ def run_steps(steps, record, end):
 
 
 def main():
-    args = _parse_args()
+    args = parse_args("robustness.coverage.run_coverage", __doc__, OPTIONS)
     end = time.monotonic() + args.seconds
     # Counts of its own: what other tests run of the core would hide what its own leave out.
     coverage = programs.Coverage(args.folder / "core" if args.core else args.folder, args.jobs)

@@ -1,6 +1,5 @@
 """Runs the libFuzzer targets in turn: `python -m robustness.fuzz.run_fuzz --help`."""
 
-import argparse
 import datetime
 import json
 import os
@@ -12,7 +11,9 @@ import subprocess
 import sys
 import time
 
+from robustness.drawn import add_record, jsonl
 from support import native_build
+from support.command_line import parse_args
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMMITTED = HERE / "corpora"
@@ -199,57 +200,24 @@ def summary(records):
     return lines
 
 
-def _parse_args():
-    parser = argparse.ArgumentParser(prog="python -m robustness.fuzz.run_fuzz", description=__doc__)
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=600,
-        help="the seconds of the run, which the targets share (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--slice",
-        type=float,
-        default=300,
-        help="the seconds of one run of a target (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--targets",
-        nargs="+",
-        choices=TARGETS,
-        default=list(TARGETS),
-        help="the targets to run (default: all)",
-    )
-    parser.add_argument(
-        "--folder",
-        type=pathlib.Path,
-        default=native_build.ROOT / "build/fuzz",
-        help="the folder of the build and of the findings (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--isa",
-        default="baseline",
-        choices=native_build.isa_flags(),
-        help="the instruction set of the kernels (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--compiler", default="clang++", help="the compiler, a Clang (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--jobs", type=int, help="the number of jobs of the build (default: the number of CPUs)"
-    )
-    parser.add_argument(
-        "--minimise", action="store_true", help="write the committed corpora again, fuzz nothing"
-    )
-    return parser.parse_args()
-
-
-def _records(state):
-    return [json.loads(line) for line in state.read_text().splitlines()] if state.exists() else []
+OPTIONS = {
+    "seconds": (600.0, "the seconds of the run, which the targets share"),
+    "slice": (300.0, "the seconds of one run of a target"),
+    "targets": (list(TARGETS), "the targets to run", {"nargs": "+", "choices": TARGETS}),
+    "folder": (native_build.ROOT / "build/fuzz", "the folder of the build and of the findings"),
+    "isa": (
+        "baseline",
+        "the instruction set of the kernels",
+        {"choices": native_build.isa_flags()},
+    ),
+    "compiler": ("clang++", "the compiler, a Clang"),
+    "jobs": (None, "the number of jobs of the build, by default that of CPUs", {"type": int}),
+    "minimise": (False, "write the committed corpora again, fuzz nothing"),
+}
 
 
 def main():
-    args = _parse_args()
+    args = parse_args("robustness.fuzz.run_fuzz", __doc__, OPTIONS)
     native = [target for target in args.targets if target != READERS]
     if native and not shutil.which(args.compiler):
         print(
@@ -268,7 +236,6 @@ def main():
             minimise(commands[target], target, corpus, args.isa)
         return int(left_out)
     state = args.folder / "record.jsonl"
-    state.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + args.seconds
     if not commands:
         return 1
@@ -279,9 +246,8 @@ def main():
             record = fuzz(command, target, corpora[target], share, args.isa)
             findings |= record["finding"]
             print(json.dumps(record), flush=True)
-            with state.open("a") as file:
-                file.write(json.dumps(record) + "\n")
-    print("\n".join(summary(_records(state))))
+            add_record(state, record)
+    print("\n".join(summary(jsonl(state))))
     return int(findings or left_out)
 
 

@@ -1,15 +1,15 @@
 """Lets the tests find seeded faults: `python -m robustness.mutants.run_mutants --help`."""
 
-import argparse
 import collections
 import datetime
 import hashlib
-import json
 import pathlib
 import sys
 import time
 
+from robustness.drawn import add_record, jsonl
 from robustness.mutants import mutate, tested
+from support.command_line import parse_args
 from support.native_build import ROOT
 
 # Why a mutant that survives is right too, or what it costs alone: a line for each.
@@ -85,57 +85,24 @@ def summary(group, records):
     return lines + [f"  survived: {r['key']}" for r in open_ones]
 
 
-def _parse_args():
-    parser = argparse.ArgumentParser(
-        prog="python -m robustness.mutants.run_mutants", description=__doc__
-    )
-    parser.add_argument(
-        "--groups",
-        nargs="+",
-        choices=tested.GROUPS,
-        default=list(tested.GROUPS),
-        help="the groups of files to mutate (default: all)",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=600,
-        help="begin no mutant after this many seconds (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        help="the seed of the order of the mutants (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--first",
-        type=int,
-        default=1,
-        help="the number of the first mutant, if earlier mutants ran elsewhere (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=2, help="the number of jobs of the build (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--folder",
-        type=pathlib.Path,
-        default=ROOT / "build/mutants",
-        help="the folder of the build and of the results (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--again", action="store_true", help="run the survivors that are not explained once more"
-    )
-    return parser.parse_args()
+OPTIONS = {
+    "groups": (
+        list(tested.GROUPS),
+        "the groups of files to mutate",
+        {"nargs": "+", "choices": tested.GROUPS},
+    ),
+    "seconds": (600.0, "begin no mutant after this many seconds"),
+    "seed": (0, "the seed of the order of the mutants"),
+    "first": (1, "the number of the first mutant, if earlier mutants ran elsewhere"),
+    "jobs": (2, "the number of jobs of the build"),
+    "folder": (ROOT / "build/mutants", "the folder of the build and of the results"),
+    "again": (False, "run the survivors that are not explained once more"),
+}
 
 
 def _run_group(group, args, end):
     state = args.folder / f"{group}-{args.seed}.jsonl"
-    state.parent.mkdir(parents=True, exist_ok=True)
-    records = {}
-    for line in state.read_text().splitlines() if state.exists() else ():
-        record = json.loads(line)
-        records[record["key"]] = record
+    records = {record["key"]: record for record in jsonl(state)}
     # Files change between runs: only mutants of the present text count.
     present = drawn(group, args.seed)
     done = {key for key in present if key in records}
@@ -155,14 +122,13 @@ def _run_group(group, args, end):
                 break
             record = run_one(tests, key, present[key])
             records[key] = record
-            with state.open("a") as file:
-                file.write(json.dumps(record) + "\n")
+            add_record(state, record)
             print(f"{record['verdict']}: {present[key]} ({record['seconds']} s)", flush=True)
     return summary(group, [records[key] for key in present if key in records])
 
 
 def main():
-    args = _parse_args()
+    args = parse_args("robustness.mutants.run_mutants", __doc__, OPTIONS)
     end = time.monotonic() + args.seconds
     lines = []
     for group in args.groups:

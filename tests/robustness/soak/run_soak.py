@@ -9,7 +9,6 @@ where a result differed, and where memory grew, which of the threads a short run
 is null then).
 """
 
-import argparse
 import contextlib
 import ctypes
 import gc
@@ -29,6 +28,7 @@ from robustness.problem import draw  # noqa: E402
 from robustness.problem.calls import calls_of  # noqa: E402
 from robustness.soak.model import Model  # noqa: E402
 from support import calls  # noqa: E402
+from support.command_line import parse_args  # noqa: E402
 
 # Problems, and multiplications of one at most.
 PROBLEMS, LARGEST = 60, 200_000
@@ -216,27 +216,15 @@ def leaks(samples):
     return growth(samples) >= 1 if samples[-1][0] >= TELLING_CALLS else None
 
 
+OPTIONS = {
+    "seconds": (60.0, "the seconds of the calls from all threads"),
+    "threads": (8, "the number of calling threads"),
+    "seed": (0, "the seed of the models and calls"),
+}
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=60,
-        help="the seconds of the calls from all threads (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=int,
-        default=8,
-        help="the number of calling threads (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        help="the seed of the models and calls (default: %(default)s)",
-    )
-    args = parser.parse_args()
+    args = parse_args("robustness.soak.run_soak", __doc__.splitlines()[0], OPTIONS)
     soak = Soak(_subjects(args.seed), args.seed)
     leaking = leaking_calls(soak.subjects, ALONE)
     samples = soak.run(args.threads, args.seconds)
