@@ -5,7 +5,7 @@ A line is words `key=value` in any order. Values with commas have one part for e
 
 import dataclasses
 
-import numpy as np
+from robustness import drawn
 
 OPS = ("LSTM", "GRU", "RNN")
 # How many steps a second run of an open graph has more. Constants lie between.
@@ -73,48 +73,13 @@ class Graph:
     seed: int = 0
 
     def __str__(self):
-        words = []
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            if text:
-                words.append(f"{field.name}={text}")
-        return " ".join(words)
+        fields = dataclasses.fields(self)
+        return " ".join(filter(None, (drawn.word(f, getattr(self, f.name)) for f in fields)))
 
 
 def parse(line):
-    """The Graph of a line.
-
-    Raises:
-        ValueError: A key is unknown.
-    """
-    fields = {field.name: field for field in dataclasses.fields(Graph)}
-    values = {}
-    for word in line.split("#")[0].split():
-        key, _, text = word.partition("=")
-        if key not in fields:
-            raise ValueError(f"{word!r} has an unknown key; known are {', '.join(fields)}.")
-        default = fields[key].default
-        if isinstance(default, tuple):
-            number = bool(default) and isinstance(default[0], int)
-            values[key] = tuple(int(t) if number else t for t in text.split(","))
-        else:
-            values[key] = type(default)(text)
-    return Graph(**values)
-
-
-class _Dice:
-    def __init__(self, seed, number):
-        self._rng = np.random.default_rng([seed, number])
-
-    def below(self, count):
-        return int(self._rng.integers(count))
-
-    def one_of(self, values):
-        return values[self.below(len(values))]
-
-    def chance(self, percent):
-        return self.below(100) < percent
+    """The Graph of a line."""
+    return drawn.parse(line, Graph)
 
 
 def draw(seed, number):
@@ -123,7 +88,7 @@ def draw(seed, number):
     One graph of three has only parts that must be converted. The others have one or two of the other
     parts, and in most cases nothing else that a stack has not.
     """
-    dice = _Dice(seed, number)
+    dice = drawn.numbered_dice(seed, number)
     sure = dice.chance(33)
     stack = dice.chance(60 if sure else 90)
     count = dice.one_of((1, 1, 2, 2, 2, 3) if sure else (1, 2, 2, 3))

@@ -1,10 +1,8 @@
 """Runs sets of random graphs and keeps a record of what was run."""
 
 import collections
-import json
-import pathlib
-import time
 
+from robustness import drawn
 from robustness.graph_problem import grammar
 from robustness.graph_problem.check import check
 
@@ -27,41 +25,19 @@ def run_lines(lines, layers=True):
 
 
 def run_set(name, seed=0, seconds=None, state=None):
-    """Runs the graphs of a set, block by block.
+    """Runs the graphs of a set of SETS, as drawn.run_set(); returns the records."""
 
-    Args:
-        name: Of SETS.
-        seed: The seed of the set.
-        seconds: No block begins after this many seconds.
-        state: A file with a line of JSON for each block that was run; the run goes on behind the last.
-
-    Returns:
-        The records of all blocks: {'block', 'failed': [[line, text]], 'found': {...}, 'seconds'}.
-    """
-    state = state or pathlib.Path(f"build/problems/graphs-{name}-{seed}.jsonl")
-    state.parent.mkdir(parents=True, exist_ok=True)
-    records = (
-        [json.loads(line) for line in state.read_text().splitlines()] if state.exists() else []
-    )
-    begin = time.monotonic()
-    for block in range(len(records), -(-SETS[name] // _BLOCK)):
-        if seconds is not None and time.monotonic() - begin > seconds:
-            break
-        start = time.monotonic()
-        numbers = range(_BLOCK * block, min(SETS[name], _BLOCK * (block + 1)))
-        outcomes = run_lines([str(grammar.draw(seed, number)) for number in numbers])
+    def run(_, block, lines):
+        outcomes = run_lines(lines)
         found = collections.Counter(
             f"{what} {how}" for one in outcomes for what, how in one["found"].items()
         )
-        records.append(
-            {
-                "block": block,
-                "graphs": len(outcomes),
-                "failed": [[one["line"], one["failed"]] for one in outcomes if one["failed"]],
-                "found": dict(found),
-                "seconds": round(time.monotonic() - start, 1),
-            }
-        )
-        with state.open("a") as file:
-            file.write(json.dumps(records[-1]) + "\n")
-    return records
+        failed = [[one["line"], one["failed"]] for one in outcomes if one["failed"]]
+        return {"failed": failed, "found": dict(found)}
+
+    def lines_of(block):
+        numbers = range(_BLOCK * block, min(SETS[name], _BLOCK * (block + 1)))
+        return [str(grammar.draw(seed, number)) for number in numbers]
+
+    keys = [("graphs", block) for block in range(-(-SETS[name] // _BLOCK))]
+    return drawn.run_set(keys, lines_of, run, state, seconds)

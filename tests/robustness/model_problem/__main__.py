@@ -1,6 +1,5 @@
 """Exports random models: `python -m tests.robustness.model_problem --help`, and README.md here."""
 
-import argparse
 import collections
 import os
 import pathlib
@@ -9,29 +8,22 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
+from robustness import drawn  # noqa: E402
 from robustness.model_problem import grammar, sets  # noqa: E402
 from robustness.model_problem.check import failures  # noqa: E402
 from robustness.model_problem.runtimes import Runtimes  # noqa: E402
 from robustness.model_problem.shrink import shrink  # noqa: E402
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.robustness.model_problem", description=__doc__
-    )
-    parser.add_argument("lines", nargs="*", metavar="LINE", help="a model")
-    parser.add_argument("--set", choices=sets.SETS, help="run a set")
-    parser.add_argument("--draw", choices=sets.SETS, help="print the lines of a set")
+def _add_shrink(parser):
     parser.add_argument("--shrink", metavar="LINE", help="print a shorter line that fails, too")
-    parser.add_argument("--seed", type=int, default=0, help="of the set")
-    parser.add_argument(
-        "--seconds", type=float, help="begin no model of a set after this many seconds"
+
+
+def main():
+    args = drawn.arguments(
+        "model_problem", __doc__, sets.SETS, grammar.draw, more=_add_shrink, modes=("shrink",)
     )
-    args = parser.parse_args()
-    if sum(map(bool, (args.lines, args.set, args.draw, args.shrink))) != 1:
-        parser.error("expected lines, --set, --draw or --shrink")
-    if args.draw:
-        print("\n".join(str(grammar.draw(args.seed, k)) for k in range(sets.SETS[args.draw])))
+    if args is None:
         return 0
     sets.send_no_statistics()
     if args.shrink:
@@ -42,7 +34,7 @@ def main():
         for record in records:
             print(record["line"], record["found"])
     else:
-        records = sets.run_set(args.set, args.seed, args.seconds)
+        records = sets.run_set(args.set, args.seed, args.seconds, args.state)
         print(_report(records, f"{args.set} (seed {args.seed})", sets.SETS[args.set]))
     return int(any(failures(record["found"]) for record in records))
 

@@ -5,7 +5,7 @@ A line is words `key=value` in any order. Values with commas have one part for e
 
 import dataclasses
 
-import numpy as np
+from robustness import drawn
 
 FORMATS = ("tf_saved_model", "onnx", "litert", "openvino")
 # Layers of Keras by the number of their states.
@@ -72,13 +72,8 @@ class Network:
     seed: int = 0
 
     def __str__(self):
-        words = []
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value != field.default:
-                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-                words.append(f"{field.name}={text}")
-        return " ".join(words) or "layers=lstm"
+        fields = [f for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
+        return " ".join(drawn.word(f, getattr(self, f.name)) for f in fields) or "layers=lstm"
 
     @property
     def formats(self):
@@ -94,24 +89,8 @@ class Network:
 
 
 def parse(line):
-    """The Network of a line.
-
-    Raises:
-        ValueError: A key is unknown.
-    """
-    fields = {field.name: field for field in dataclasses.fields(Network)}
-    values = {}
-    for word in line.split("#")[0].split():
-        key, _, text = word.partition("=")
-        if key not in fields:
-            raise ValueError(f"{word!r} has an unknown key; known are {', '.join(fields)}.")
-        default = fields[key].default
-        if isinstance(default, tuple):
-            one = int if key == "units" else str
-            values[key] = tuple(one(t) for t in text.split(","))
-        else:
-            values[key] = type(default)(text)
-    return fitting(Network(**values))
+    """The Network of a line."""
+    return fitting(drawn.parse(line, Network))
 
 
 def fitting(network):
@@ -130,23 +109,9 @@ def fitting(network):
     )
 
 
-class _Dice:
-    def __init__(self, seed, number):
-        self._rng = np.random.default_rng([seed, number])
-
-    def below(self, count):
-        return int(self._rng.integers(count))
-
-    def one_of(self, values):
-        return values[self.below(len(values))]
-
-    def chance(self, percent):
-        return self.below(100) < percent
-
-
 def draw(seed, number):
     """Network `number` of the set with this seed; it depends on nothing else."""
-    dice = _Dice(seed, number)
+    dice = drawn.numbered_dice(seed, number)
     values = _draw_sizes(dice)
     values["api"] = dice.one_of(("functional",) * 7 + APIS[1:])
     simple = values["api"] != "functional"  # a chain of layers

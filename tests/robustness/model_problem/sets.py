@@ -1,14 +1,12 @@
 """Runs sets of random models and keeps a record of what was run."""
 
 import gc
-import json
-import pathlib
-import time
 
 import keras
 
+from robustness import drawn
 from robustness.model_problem import grammar
-from robustness.model_problem.check import check
+from robustness.model_problem.check import check, failures
 from robustness.model_problem.runtimes import Runtimes
 
 # How many models, each in every format.
@@ -37,34 +35,22 @@ def run_lines(lines, runtimes):
 
 
 def run_set(name, seed=0, seconds=None, state=None):
-    """Runs the models of a set, one by one.
-
-    Args:
-        name: Of SETS.
-        seed: The seed of the set.
-        seconds: No model begins after this many seconds.
-        state: A file with a line of JSON for each model that was run; the run goes on behind the last.
-
-    Returns:
-        The records of all models: {'line', 'found', 'seconds'}.
-    """
-    state = state or pathlib.Path(f"build/problems/models-{name}-{seed}.jsonl")
-    state.parent.mkdir(parents=True, exist_ok=True)
-    records = (
-        [json.loads(line) for line in state.read_text().splitlines()] if state.exists() else []
-    )
-    begin = time.monotonic()
+    """Runs the models of a set of SETS one by one, as drawn.run_set(); returns the records."""
     gc.collect()
     gc.freeze()  # the modules, on which a collection would spend most of its time
     with Runtimes() as runtimes:
-        for number in range(len(records), SETS[name]):
+
+        def run(_, number, lines):
             if number % _CLEARED == 0:
                 keras.backend.clear_session()
-            start = time.monotonic()
-            if seconds is not None and start - begin > seconds:
-                break
-            (record,) = run_lines([str(grammar.draw(seed, number))], runtimes)
-            records.append(record | {"seconds": round(time.monotonic() - start, 1)})
-            with state.open("a") as file:
-                file.write(json.dumps(records[-1]) + "\n")
-    return records
+            (record,) = run_lines(lines, runtimes)
+            return record | {"failed": failures(record["found"], record["line"])}
+
+        return drawn.run_set(
+            [("models", number) for number in range(SETS[name])],
+            lambda number: [str(grammar.draw(seed, number))],
+            run,
+            state,
+            seconds,
+            report=lambda text: None,
+        )

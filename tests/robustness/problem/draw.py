@@ -2,6 +2,7 @@
 
 import itertools
 
+from robustness import drawn
 from robustness.problem.grammar import (
     ACTIVATIONS,
     BLOCK,
@@ -33,18 +34,10 @@ _BLOCKS = (257, 300, 391, 520)
 _LARGEST = 1_500_000
 
 
-class _Dice:
+class _Dice(drawn.Dice):
     def __init__(self, seed, number):
-        self._words = iter(words(seed * 2**32 + number, "problem", 64).tolist())
-
-    def below(self, count):
-        return next(self._words) % count
-
-    def one_of(self, values):
-        return values[self.below(len(values))]
-
-    def chance(self, percent):
-        return self.below(100) < percent
+        drawn_words = iter(words(seed * 2**32 + number, "problem", 64).tolist())
+        super().__init__(lambda count: next(drawn_words) % count)
 
     def size(self, values, largest):
         """One of the values in most cases, otherwise any size up to the largest."""
@@ -222,10 +215,10 @@ def _choices(p):
     return found
 
 
-def coverage(drawn):
+def coverage(problems):
     """How many problems have each pair of choices: a dict of (key, value, key, value)."""
     counts = {}
-    for p in drawn:
+    for p in problems:
         for pair in itertools.combinations(sorted(_choices(p).items()), 2):
             counts[pair] = counts.get(pair, 0) + 1
     return counts

@@ -1,23 +1,19 @@
 """Runs problems in child processes, by lines or by sets, and keeps a record of what was run."""
 
 import dataclasses
-import datetime
-import hashlib
-import json
 import math
 import pathlib
 import subprocess
 import tempfile
-import time
 
+from robustness import drawn
 from robustness.problem import draw
 from robustness.problem.grammar import ISAS, parse
 from support import subproc
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 # The kernels without TensorFlow, every instruction set and number of threads:
 # tests/cc/cpu/problems_test.cc.
-KERNELS = ROOT / "bazel-bin/tests/cc/cpu/problems_test"
+KERNELS = drawn.ROOT / "bazel-bin/tests/cc/cpu/problems_test"
 THREADS = (1, 2, 3, 8)
 RUNNERS = ("ops", "kernels")
 # The time limit of one process, in seconds.
@@ -58,7 +54,7 @@ def run_kernels(lines):
         # The variants are found from the working directory.
         command = ["timeout", str(LIMIT), str(KERNELS), str(file)]
         done = subprocess.run(
-            command, cwd=ROOT / "bazel-bin", capture_output=True, text=True, check=False
+            command, cwd=drawn.ROOT / "bazel-bin", capture_output=True, text=True, check=False
         )
     said = [line.split("\t") for line in done.stdout.splitlines() if line.startswith("problem\t")]
     verdicts = {label: verdict for _, verdict, label in said}
@@ -101,16 +97,6 @@ def settings():
     ]
 
 
-def _version():
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-
-
-def _cpu():
-    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
-
-
 def _lines_of(name, seed, block):
     """The lines of a block, as the set is drawn today."""
     count, size = draw.SETS[name]
@@ -118,68 +104,29 @@ def _lines_of(name, seed, block):
     return [str(draw.problem(seed, number)) for number in numbers]
 
 
-def _digest(lines):
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-
-
-def _records(state, name, seed):
-    """{(runner, block): its last record}, of blocks that are drawn today as they were."""
-    if state is None or not state.exists():
-        return {}
-    last = {(r["runner"], r["block"]): r for r in map(json.loads, state.read_text().splitlines())}
-    blocks = {block for _, block in last}
-    digests = {block: _digest(_lines_of(name, seed, block)) for block in blocks}
-    return {key: r for key, r in last.items() if r.get("lines") == digests[r["block"]]}
-
-
 def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=print):
-    """Runs a set block by block, those of `state` left out in which nothing failed.
-
-    Args:
-        name: A key of draw.SETS.
-        seed: The seed of the set.
-        runners: Of RUNNERS.
-        seconds: No block begins after this many seconds.
-        state: File with a line of JSON for each block that was run, or None. A block whose problems
-            were drawn otherwise counts as not run.
-        report: Called with a line of text for each block.
-
-    Returns:
-        The last records of all blocks, those of earlier runs too.
-    """
+    """Runs a set of draw.SETS by some of RUNNERS, as drawn.run_set(); returns the records."""
     count, block_size = draw.SETS[name]
-    records = _records(state, name, seed)
-    done = {key for key, record in records.items() if not record["failed"]}
-    version, begin, all_settings = _version(), time.monotonic(), settings()
-    todo = [(r, b) for b in range(-(-count // block_size)) for r in runners if (r, b) not in done]
-    if not todo:
-        report(f"nothing is left to run; without {state} the blocks run anew")
-    for runner, block in todo:
-        if seconds is not None and time.monotonic() - begin > seconds:
-            break
-        lines = _lines_of(name, seed, block)
-        setting, started = all_settings[block % len(all_settings)], time.monotonic()
+    all_settings = settings()
+
+    def run(runner, block, lines):
+        setting = all_settings[block % len(all_settings)]
         outcomes = run_ops(lines, setting) if runner == "ops" else run_kernels(lines)
-        record = {
-            "set": name, "seed": seed, "runner": runner, "block": block, "problems": len(lines),
-            "lines": _digest(lines), "cpu": _cpu(),
-            "isa": setting.isa if runner == "ops" else "all",
+        return {
+            "set": name, "seed": seed, "isa": setting.isa if runner == "ops" else "all",
             "threads": setting.threads if runner == "ops" else "all",
             "undecided": sum(not o["decided"] for o in outcomes),
             "failed": [o for o in outcomes if o["failed"]],
-            "seconds": round(time.monotonic() - started, 1),
-            "date": datetime.date.today().isoformat(), "version": version,
         }  # fmt: skip
-        records[runner, block] = record
-        if state is not None:
-            state.parent.mkdir(parents=True, exist_ok=True)
-            with state.open("a") as file:
-                file.write(json.dumps(record) + "\n")
-        report(
-            f"{runner} block {block}: {len(lines)} problems in {record['seconds']} s, "
-            f"{len(record['failed'])} failed"
-        )
-    return list(records.values())
+
+    return drawn.run_set(
+        [(runner, block) for block in range(-(-count // block_size)) for runner in runners],
+        lambda block: _lines_of(name, seed, block),
+        run,
+        state,
+        seconds,
+        report,
+    )
 
 
 def failures(records):
@@ -200,12 +147,12 @@ def summary(records):
             continue
         name, seed = mine[0]["set"], mine[0]["seed"]
         size = draw.SETS[name][1]
-        drawn = (
+        problems = (
             draw.problem(seed, k)
             for r in mine
             for k in range(r["block"] * size, r["block"] * size + r["problems"])
         )
-        pairs = draw.coverage(drawn)
+        pairs = draw.coverage(problems)
         found.append(
             f"{runner}: {sum(r['problems'] for r in mine)} of {draw.SETS[name][0]} problems of "
             f"{name} (seed {seed}), {len(pairs)} pairs of choices, the rarest "

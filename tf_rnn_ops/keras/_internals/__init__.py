@@ -3,5 +3,5 @@
 The docstring of each function names what it needs and what happens without it. Keras 3.5 to 3.15 have all
 these names, unless a function names another version. tf_rnn_ops/params/keras/internals.py has the
 functions for weights of Keras 1 and 2 too, without importing Keras. No other module imports keras.src or
-reads an attribute of Keras that begins with an underscore (tests/package/wheel/test_private_names.py).
+reads an attribute of Keras that begins with an underscore (ruff finds others).
 """

@@ -2,5 +2,5 @@
 
 The docstring of each function names what it needs and what happens without it. TensorFlow 2.18 to 2.21
 have all these names. No other module imports tensorflow.python or tf.__internal__, or reads an attribute
-of TensorFlow that begins with an underscore (tests/package/wheel/test_private_names.py).
+of TensorFlow that begins with an underscore (ruff finds others).
 """
