@@ -12,7 +12,7 @@ namespace gpu {
 namespace {
 
 // Note [Measured rows]: the bounds below were measured on an H100 only (docs/history/gpu-h100.md,
-// tests/gpu/core/run.py --only choices persistent-times), up to 128 sequences and 1024 units.
+// tests/gpu/core/run.py --only stack-times layer-times), up to 128 sequences and 1024 units.
 
 // With its 132 multiprocessors all persistent kernels run. Without one, the steps would run, which
 // are slower than cuDNN.

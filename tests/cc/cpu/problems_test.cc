@@ -338,7 +338,7 @@ TEST(Problems, Random) {
       RandomCase, RandomLayerCase, RandomGatesCase, RandomLayerNormCase, RandomZoneoutCase};
   for (Dtype dtype : kDtypes) {
     std::mt19937_64 random(dtype);
-    for (uint64_t seed = 0; seed < 400 && failures->count == 0; ++seed) {
+    for (uint64_t seed = 0; seed < 1000 && failures->count == 0; ++seed) {
       const RnnCase c = kMakers[seed % std::size(kMakers)](random, dtype);
       SCOPED_TRACE(Describe(c) + " seed=" + std::to_string(seed));
       ProblemLine line;
