@@ -19,9 +19,9 @@ bool FitsPersistStatic(const DeviceTraits& gpu) {
 }
 
 // Note [Persistent rows]: the bounds below were measured on an H100 only (docs/history/gpu-h100.md,
-// tests/gpu/core/run.py --only stack-times). Launches bound the time of a step of STANDARD, so that time
-// does not depend on the size. The time of a step of PERSIST_STATIC in float32 grows with the batch
-// size. In float16 it runs on tensor cores and is fast up to 128 sequences.
+// tests/gpu/core/run.py --only stack-times). Launches bound the time of a step of STANDARD, so that
+// time does not depend on the size. The time of a step of PERSIST_STATIC in float32 grows with the
+// batch size. In float16 it runs on tensor cores and is fast up to 128 sequences.
 
 // The largest batch with which PERSIST_STATIC is faster than SMALL_H, in float32 or float16.
 int64_t MostRowsAgainstSmallH(const RnnConfig& c, Dtype compute) {
