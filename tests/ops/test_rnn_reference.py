@@ -44,7 +44,7 @@ def test_against_the_reference(name, cell):
     check_lines(f"cell={cell} lengths=random", SIZES[name])
 
 
-# P equal to H is no projection.
+# With P equal to H there is no projection.
 @pytest.mark.parametrize("num_proj", [1, 7, 15, 16, 17, 18])
 def test_projection_sizes(num_proj):
     found = lines("{size} D={d} type={type}", size=("T=5 B=4 I=5", "T=25 B=8 I=16"), d=(1, 2),

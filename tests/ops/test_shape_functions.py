@@ -107,7 +107,7 @@ def test_partly_known_stack():
 
 @pytest.mark.parametrize("name", ["kernel", "recurrent_mask", "projection", "input_h"])
 def test_partly_known_layer(name, rng):
-    """What follows from the shape of one input alone, and without it."""
+    """The shapes that follow from that of only one input, and without it."""
     mode = "lstmp" if name == "projection" else "lstm"
     case = layer_cases.layer_case(mode, (T, B, I_SIZE, H), rng, "float32")
     tensors = layer_ops.tensors(case)

@@ -9,7 +9,7 @@ TAILS = (1, 2, 3, 7, 13, 15, 16, 17, 31, 33)
 FLOATS = ("float32", "float64")
 TYPES = ("bfloat16", "float16", *FLOATS)
 
-# What the names of layer_cases.MODES say, as keys of a line.
+# The names of layer_cases.MODES as keys of a line.
 _VARIANTS = {
     "lstmp": "cell=lstm P=9 peephole=yes clip=0.25 proj_clip=0.125",
     "lstm_layer_norm": "cell=lstm norm=yes",

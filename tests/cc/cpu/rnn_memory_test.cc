@@ -1,6 +1,6 @@
 // Tests of the sizes of memory, and of the reserve spaces that a gradient rejects. Every run of the
 // harness checks the guards, and that the inputs and (backwards) the reserve space are unchanged.
-// What was in memory before has no effect: problems_test.cc.
+// problems_test.cc checks that old content of memory has no effect.
 #include <utility>
 #include <vector>
 

@@ -30,7 +30,7 @@ BOUNDS = {
     "layer": {"float64": 1e-11, "float32": 1e-5, "float16": 2e-2, "bfloat16": 1.5e-1},
     "block": {"float64": 1e-12, "float32": 5e-6, "float16": 8e-3, "bfloat16": 6e-2},
 }
-# Of stacks in float32, by algorithm. The tanh of cuDNN's persistent kernels is up to 7.2e-6 off (`stack
+# The bounds of stacks in float32, by algorithm. The tanh of cuDNN's persistent kernels is up to 7.2e-6 off (`stack
 # activations`), and a step carries the errors of earlier steps. XLA's handlers choose between cuDNN and
 # LayerRNN's engine: `ragged` is their choice for rows of several lengths.
 FLOAT32_STACKS = {"heuristic": 6e-5, "ragged": 2e-5, "standard": 5e-6}

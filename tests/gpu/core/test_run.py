@@ -92,7 +92,7 @@ def test_all_checks(rehearse, tmp_path, sections, least, variables):
 
 
 def copy_of(folder, name, old, new):
-    """run.py of a copy of the programs, one of them changed, beside links to what they import."""
+    """run.py of a copy of the programs, one of them changed, next to links to what they import."""
     core = folder / "tests/gpu/core"
     shutil.copytree(HERE, core, ignore=shutil.ignore_patterns("__pycache__"))
     for link in ("tests/support", "tools", "benchmarks"):

@@ -64,7 +64,7 @@ def test_exported_onnx_files_become_layers(stored):
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
 @pytest.mark.parametrize("stored", SETS)
 def test_packed_weights_give_the_results_of_plain_ones(stored, mode, isa):
-    """Of another version or instruction set, they are packed anew."""
+    """The op packs weights of another version or instruction set again."""
     with np.load(STORED / stored / f"packed_{isa}.npz") as arrays:
         names = [name for name in arrays.files if name.startswith(f"{mode}/")]
         inputs = {name.split("/")[1]: tf.constant(arrays[name]) for name in names}

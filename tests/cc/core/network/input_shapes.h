@@ -68,7 +68,7 @@ class InputShapes {
     return InferShapes(*op_, attrs, shapes_, &result);
   }
 
-  // What follows from the shapes of a valid call.
+  // The shapes that follow from those of a valid call.
   CallShapes Inferred(const RnnAttrs& attrs = {}) const {
     CallShapes result;
     const Status status = InferShapes(*op_, attrs, shapes_, &result);
@@ -114,7 +114,7 @@ inline void ExpectRejected(const InputShapes& valid, const RnnAttrs& attrs,
   }
 }
 
-// A size that does not fit, in each dimension of an input alone.
+// A size that does not fit, in one dimension of an input at a time.
 inline void ExpectTooLarge(const OpSpec& op, const RnnAttrs& attrs, const char* input) {
   for (int position = 0; position < 3; ++position) {
     Dims big = {kU, kU, kU};
