@@ -28,6 +28,14 @@ def test_results_states_and_gradients(name, mask, output, rng, op_calls, op_name
     assert op_calls == [op_name]
 
 
+@pytest.mark.parametrize("go_backwards", [False, True])
+def test_outputs_of_masked_steps(go_backwards, rng, op_calls, op_name):
+    stock, ours = compare.pair("GRU", go_backwards=go_backwards, return_sequences=True)
+    x, states = compare.values(rng)
+    compare.assert_same(stock, ours, x, compare.MASKS["holes"], states[:1], training=True)
+    assert op_calls == [op_name]
+
+
 @pytest.mark.parametrize("mask", ["no_mask", "right", "holes"])
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_float32(name, mask, rng):

@@ -117,6 +117,15 @@ def test_against_the_loop(case, mask, output, rng, op_calls):
     assert layer.supports_jit is (xla.unavailable() is None)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_masks_with_holes(case, rng, op_calls):
+    """One sequence has no valid step: its states stay the initial ones."""
+    layer = make(case, return_sequences=True)
+    x, states = values(layer, rng)
+    compare.assert_same(loop_of(layer), layer, x, compare.MASKS["holes"], states)
+    assert set(op_calls) == {op_of(layer)}
+
+
 def equations(layer, x, states, seed=None):
     """The outputs and the states by the equations in NumPy, of the steps that a seed selects in training."""
     found = weights_of(layer)

@@ -1,8 +1,8 @@
 """Lets the Python tests find a fixed set of faults: `python -m robustness.mutants.python_faults`.
 
-Each fault of python_faults.txt is put into a copy of the package, and the usual tests of its folders run until
-one fails. In the end the tests that found a fault run without any. Exits with 1 if a fault survives, or if a
-test fails without a fault. `make mutants-python` builds the shared objects first.
+Each fault of python_faults.txt is put into a copy of the package, and the usual tests of its line run
+until one fails. In the end the tests that found a fault run without any. Exits with 1 if a fault survives,
+or if a test fails without a fault. `make mutants-python` builds the shared objects first.
 """
 
 import argparse
