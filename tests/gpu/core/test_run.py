@@ -72,7 +72,7 @@ def counts(done):
         (("stack",), 500, {"FAKE_CUDNN_PADDED_WEIGHTS": "1", "FAKE_CUDNN_REFUSE_BFLOAT16": "1"}),
         (("engine",), 800, {}),
         (("block", "layers"), 250, {}),
-        (("persistent", "sanitizer"), 170, {}),
+        (("persistent", "sanitizer"), 140, {}),
         (("stack-times", "block-times", "layer-times", "streams"), 30, {}),
     ],
     ids=["stack", "other layout, no bfloat16", "engine", "block", "persistent", "times"],

@@ -69,7 +69,8 @@ class Ffi:
         if training and reserve_size is None:
             dropout = attrs.get("dropout", 0.0)
             size = (spec, steps, batch, kind, time_major, dropout)
-            reserve_size = self.library.reserve_size(*size)
+            allow_tf32 = attrs.get("allow_tf32", False)
+            reserve_size = self.library.reserve_size(*size, allow_tf32)
         results = self._given(arrays[4:], dtype, time_major)
         results += [((reserve_size,) if training else (), kind), ((), np.dtype(np.int8))]
         arguments = [*self._given(arrays[:4], dtype, time_major), np.array(lengths, np.int32)]

@@ -87,7 +87,7 @@ XLA_FFI_Handler* const kPretended[kOthers + kLayers] = {&Pretend<0>, &Pretend<1>
 
 Status ReserveBytes(const char* rnn_mode, const char* input_mode, const char* direction,
                     const int64_t sizes[6], int32_t time_major, float dropout, int32_t dtype,
-                    int64_t* bytes) {
+                    int32_t allow_tf32, int64_t* bytes) {
   rnn_ops::RnnAttrs attrs;
   rnn_ops::gpu::StackProblem problem;
   RNN_OPS_RETURN_IF_ERROR(rnn_ops::ParseRnnMode(rnn_mode, &attrs.mode));
@@ -99,6 +99,7 @@ Status ReserveBytes(const char* rnn_mode, const char* input_mode, const char* di
   RNN_OPS_RETURN_IF_ERROR(
       rnn_ops::MakeRnnConfig(attrs, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], &problem));
   problem.dtype = static_cast<rnn_ops::Dtype>(dtype);
+  problem.allow_tf32 = allow_tf32 != 0;
   return rnn_ops::gpu::RnnReserveBytes(problem, /*device=*/0, bytes);
 }
 
@@ -119,9 +120,9 @@ HANDLERS_API XLA_FFI_Handler* handlers_find(const char* op, int32_t pretend) {
 HANDLERS_API int32_t handlers_reserve_bytes(const char* rnn_mode, const char* input_mode,
                                             const char* direction, const int64_t sizes[6],
                                             int32_t time_major, float dropout, int32_t dtype,
-                                            int64_t* bytes) {
-  const Status status =
-      ReserveBytes(rnn_mode, input_mode, direction, sizes, time_major, dropout, dtype, bytes);
+                                            int32_t allow_tf32, int64_t* bytes) {
+  const Status status = ReserveBytes(rnn_mode, input_mode, direction, sizes, time_major, dropout,
+                                     dtype, allow_tf32, bytes);
   message = status.message();
   return static_cast<int32_t>(status.code());
 }

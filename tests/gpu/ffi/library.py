@@ -44,7 +44,7 @@ class Library:
     def find(self, op):
         return self.functions.handlers_find(f"TfRnnOps>{op}".encode(), self.pretend)
 
-    def reserve_size(self, spec, steps, batch, dtype, time_major, dropout):
+    def reserve_size(self, spec, steps, batch, dtype, time_major, dropout, allow_tf32=False):
         """The elements of reserve_space in training."""
         sizes = (spec.layers, spec.units, spec.input_size, steps, batch, spec.num_proj)
         found = ctypes.c_int64()
@@ -56,6 +56,7 @@ class Library:
             int(time_major),
             ctypes.c_float(dropout),
             list(DTYPES).index(dtype.name),
+            int(allow_tf32),
             ctypes.byref(found),
         )
         return self._elements(code, found, dtype)
