@@ -467,3 +467,12 @@ def test_inference_has_no_gradient(x, monkeypatch):
             with tf.GradientTape() as tape:
                 y = layer(inputs)
             tape.gradient(y, inputs)
+
+
+def test_columns_of_zeros():
+    """They have the scale 1: a division by 0 would give integers that no CPU has to agree on."""
+    layer = ours.LSTM(3, kernel_initializer="zeros")
+    layer.build((None, None, 2))
+    layer.quantize("int8")
+    np.testing.assert_array_equal(layer.cell.kernel, np.zeros((2, 12), np.int8))
+    np.testing.assert_array_equal(layer.cell.kernel_scale, np.ones(12))
