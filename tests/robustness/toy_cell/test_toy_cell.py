@@ -1,16 +1,11 @@
-"""docs/adding-a-cell.md lists all that a new cell needs: a toy cell that changes only these files
-is right in the kernels of the CPU."""
+"""docs/adding-a-cell.md lists all that a new cell needs: a toy cell that changes only these files passes the tests."""
 
-import os
 import re
 import shutil
-import sys
 
 import pytest
 
-from robustness.coverage.programs import CHECKED, LINK
-from robustness.toy_cell import fragments
-from support import native_build
+from robustness.toy_cell import copies, fragments
 from support.native_build import ROOT
 
 PAGE = ROOT / "docs/adding-a-cell.md"
@@ -19,6 +14,16 @@ from robustness.problem import draw
 drawn = (draw.problem(0, number, 100_000) for number in range(8000))
 print(*(p for p in drawn if p.cell == "toy"), sep="\\n")
 """
+# The op and its documentation, the numpy reference, the plain cell, and all on them.
+PYTHON_TESTS = (
+    "tests/ops/test_cell_facts.py",
+    "tests/ops/test_layer_reference.py",
+    "tests/ops/test_packed_weights.py",
+    "tests/ops/test_quantized_layer_rnn.py",
+    "tests/ops/parity/test_reference_layer.py",
+    "tests/portable/test_portable_layers.py",
+    "tests/transforms/test_second_order.py",
+)
 
 
 def _files_of_page():
@@ -46,26 +51,38 @@ def test_the_fragments_fit(tmp_path):
         fragments.apply(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    return copies.Copy(tmp_path_factory.mktemp("toy"))
+
+
+@pytest.fixture(scope="module")
+def lines(copy):
+    """A file of random cases with the toy cell."""
+    file = copy.root / "toy.txt"
+    file.write_text(copy.python("-c", DRAW))
+    return file
+
+
 @pytest.mark.thorough
-def test_kernels(tmp_path):
+def test_kernels(copy, lines):
     """Against the reference in C++, with other threads, layouts and slices to the bit."""
-    root = tmp_path / "tree"
-    for name in ("cc", "tests", "tf_rnn_ops", "build_defs"):
-        ignored = shutil.ignore_patterns("*.so", "__pycache__")
-        shutil.copytree(ROOT / name, root / name, ignore=ignored)
-    fragments.apply(root)
-
-    def run(*command):
-        path = f"{root}{os.pathsep}{root / 'tests'}"
-        environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline", "PYTHONPATH": path}
-        return native_build.run(command, cwd=root, env=environment)
-
-    lines = root / "toy.txt"
-    lines.write_text(run(sys.executable, "-c", DRAW))
-    # Not optimised: what compiles for minutes runs for seconds.
-    build = native_build.NativeBuild(tmp_path / "build", ("-O0", "-g0"), jobs=2)
-    sources = ["tests/cc/cpu/problems_test.cc", *native_build.KERNEL_HELPERS]
-    sources += [*native_build.core_sources(), *native_build.sources_of("cc/cpu")]
-    objects = build.compile(sources, CHECKED, root)
-    printed = run(build.link("problems_test", objects, LINK), lines)
+    printed = copy.run([copy.test("cpu/problems_test"), lines])
     assert printed.count("problem\tok\t") == len(lines.read_text().splitlines()) > 50
+    copy.run([copy.test("cpu/rnn_memory_test")])
+
+
+@pytest.mark.thorough
+def test_gpu_kernels(copy, lines):
+    """On host memory, with the kernels compiled for the host."""
+    copy.run([copy.gpu_test("gpu/layer_gpu_test"), lines, "--gtest_filter=*.Problems/*"])
+
+
+@pytest.mark.thorough
+def test_python(copy, lines):
+    copy.build_package()
+    options = ["-q", "-p", "no:cacheprovider", "--tests=all", "-k", "toy"]
+    printed = copy.python("-m", "pytest", *options, *PYTHON_TESTS)
+    assert int(re.search(r"(\d+) passed", printed)[1]) > len(PYTHON_TESTS)
+    problems = lines.read_text().splitlines()[:20]
+    copy.python("-m", "tests.robustness.problem", *problems)
