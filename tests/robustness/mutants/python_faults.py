@@ -76,12 +76,12 @@ def first_failure(folder, tests, jobs):
     )
     if done.returncode == 0:
         return None
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
     if not found:
         raise RuntimeError(
             f"pytest ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
         )
-    return found[1]
+    return os.path.normpath(folder / found[1])
 
 
 def main():
@@ -103,8 +103,7 @@ def main():
             print(f"{f'killed by {killer}' if killer else 'SURVIVED'}: {fault}", flush=True)
             survivors += [] if killer else [fault]
             killers |= {killer} - {None}
-        tests = [ROOT / test.removeprefix("../") for test in sorted(killers)]
-        wrong = first_failure(folder, tests, options.jobs) if tests else None
+        wrong = first_failure(folder, sorted(killers), options.jobs) if killers else None
     if wrong:
         print(f"{wrong} fails without a fault")
     print(f"{len(faults)} faults, {len(survivors)} survived")
