@@ -125,7 +125,7 @@ def run_set(keys, lines_of, run, state=None, seconds=None, report=print):
     records = _records(state, lines_of)
     todo = [key for key in keys if key not in records or records[key]["failed"]]
     if not todo:
-        report(f"nothing is left to run; without {state} the blocks run anew")
+        report(f"nothing is left to run; without {state} all blocks run again")
     common, begin = {"cpu": cpu(), "version": version()}, time.monotonic()
     for runner, block in todo:
         if seconds is not None and time.monotonic() - begin > seconds:
