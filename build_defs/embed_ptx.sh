@@ -3,10 +3,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 embed() {
-  build_defs/embed_text.sh "cc/gpu/elementwise/$1.ptx" cc/gpu/elementwise/kernels_ptx.h \
+  build_defs/embed_text.sh "cc/gpu/kernels/$1.ptx" cc/gpu/kernels/kernels_ptx.h \
     rnn_ops::gpu::elementwise "$2"
 }
 embed kernels kKernelsPtx
 embed layer_kernels kLayerKernelsPtx
-build_defs/embed_bytes.sh cc/gpu/elementwise/persistent/kernels.ptx.z cc/gpu/persistent_ptx.h \
+build_defs/embed_bytes.sh cc/gpu/kernels/persistent/kernels.ptx.z cc/gpu/persistent/persistent_ptx.h \
   rnn_ops::gpu::elementwise kPersistentArchive

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the .cu files of cc/gpu/elementwise to .ptx files in the same folder, and the persistent kernels
+"""Compiles the .cu files of cc/gpu/kernels to .ptx files in the same folder, and the persistent kernels
 to an archive.
 
 It uses NVRTC from the folder that tools/setup_nvidia_headers.sh PYTHON nvrtc makes, and needs no GPU. The
@@ -19,7 +19,7 @@ import sys
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "cc/gpu/elementwise"
+FOLDER = ROOT / "cc/gpu/kernels"
 MODULES = ("kernels", "layer_kernels")
 PERSISTENT = FOLDER / "persistent"
 ARCHIVE = PERSISTENT / "kernels.ptx.z"
@@ -155,7 +155,7 @@ def compile_persistent(row):
 
 
 def with_relative_registers(ptx):
-    """The text of the archive, see cc/gpu/persistent_ptx.cc."""
+    """The text of the archive, see cc/gpu/persistent/persistent_ptx.cc."""
     last = {}
 
     def relative(match):
@@ -168,7 +168,7 @@ def with_relative_registers(ptx):
 
 
 def archive(texts):
-    """The bytes that cc/gpu/persistent_ptx.cc reads, of the PTX of all persistent kernels."""
+    """The bytes that cc/gpu/persistent/persistent_ptx.cc reads, of the PTX of all persistent kernels."""
     texts = [with_relative_registers(text).encode() for text in texts]
     streams = [zlib.compress(text, 9) for text in texts]
     sizes = [size for text, stream in zip(texts, streams) for size in (len(stream), len(text))]

@@ -32,12 +32,12 @@
 #include <vector>
 
 #include "benchmarks/kernels/fma_peak.h"
-#include "cc/core/machine/float_environment.h"
-#include "cc/core/machine/team.h"
+#include "cc/core/runtime/float_environment.h"
+#include "cc/core/runtime/team.h"
+#include "cc/cpu/call/team_parallel_for.h"
+#include "cc/cpu/dispatch/kernel_table.h"
+#include "cc/cpu/dispatch/variant.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/kernel_table.h"
-#include "cc/cpu/team_parallel_for.h"
-#include "cc/cpu/variant.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "cc/core/machine/stages.h"
+#include "cc/core/runtime/stages.h"
 #include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops {

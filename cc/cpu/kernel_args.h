@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "cc/core/network/call_tensors.h"
-#include "cc/core/network/dtype.h"
-#include "cc/core/network/rnn_types.h"
+#include "cc/core/op/call_tensors.h"
+#include "cc/core/op/dtype.h"
+#include "cc/core/op/rnn_types.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -63,7 +63,7 @@ enum KernelResult : int32_t {
 };
 
 // One call of a kernel. The shapes of the tensors are in the tables of the ops
-// (core/network/op_spec.cc). The tensors must not overlap.
+// (core/op/op_spec.cc). The tensors must not overlap.
 template <typename Problem>
 struct CallArgs {
   Problem problem;

@@ -2,10 +2,10 @@
 #ifndef TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
 #define TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
 
-#include "cc/core/network/call_tensors.h"
-#include "cc/gpu/layer/block_lstm_gpu.h"
-#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/core/op/call_tensors.h"
+#include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
+#include "cc/gpu/steps/block_lstm_gpu.h"
 
 namespace rnn_ops {
 namespace gpu {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cc/gpu/driver_api.h"
-#include "cc/gpu/layer/persistent_steps.h"
+#include "cc/gpu/libraries/driver_api.h"
+#include "cc/gpu/persistent/persistent_steps.h"
 
 namespace rnn_ops {
 namespace gpu {

@@ -3,11 +3,11 @@
 #ifndef TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
 #define TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
 
-#include "cc/core/network/dtype.h"
-#include "cc/core/network/rnn_config.h"
+#include "cc/core/op/dtype.h"
+#include "cc/core/op/rnn_config.h"
 #include "cc/core/status.h"
-#include "cc/gpu/device_traits.h"
-#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/gpu/layer_gpu.h"
+#include "cc/gpu/libraries/device_traits.h"
 
 namespace rnn_ops {
 namespace gpu {

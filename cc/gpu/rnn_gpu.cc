@@ -1,13 +1,13 @@
 #include "cc/gpu/rnn_gpu.h"
 
-#include "cc/gpu/cudnn_api.h"
-#include "cc/gpu/driver_api.h"
-#include "cc/gpu/elementwise.h"
+#include "cc/gpu/cudnn/rnn_executor.h"
+#include "cc/gpu/cudnn/rnn_libraries.h"
+#include "cc/gpu/cudnn/rnn_reserve.h"
 #include "cc/gpu/engine_choice.h"
-#include "cc/gpu/rnn_executor.h"
-#include "cc/gpu/rnn_libraries.h"
-#include "cc/gpu/rnn_reserve.h"
-#include "cc/gpu/stack/stack_gpu.h"
+#include "cc/gpu/launch/elementwise.h"
+#include "cc/gpu/libraries/cudnn_api.h"
+#include "cc/gpu/libraries/driver_api.h"
+#include "cc/gpu/steps/stack/stack_gpu.h"
 
 namespace rnn_ops {
 namespace gpu {

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "cc/core/network/dtype.h"
-#include "cc/core/network/rnn_config.h"
+#include "cc/core/op/dtype.h"
+#include "cc/core/op/rnn_config.h"
 #include "cc/core/status.h"
-#include "cc/gpu/device_allocator.h"
-#include "cc/gpu/dropout_generator.h"
+#include "cc/gpu/cudnn/dropout_generator.h"
+#include "cc/gpu/memory/device_allocator.h"
 
 namespace rnn_ops {
 namespace gpu {

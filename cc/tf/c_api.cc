@@ -1,6 +1,6 @@
 // The functions that Python calls through ctypes, listed in exports.lds. Strings live as long as
 // the library.
-#include "cc/cpu/dispatch.h"
+#include "cc/cpu/dispatch/dispatch.h"
 
 extern "C" {
 

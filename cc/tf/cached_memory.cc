@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cc/core/checked_math.h"
-#include "cc/core/machine/block_cache.h"
+#include "cc/core/runtime/block_cache.h"
 #include "cc/core/status.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_attributes.pb.h"

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "absl/status/status.h"
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {

@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "absl/status/status.h"
-#include "cc/core/network/dtype.h"
-#include "cc/core/network/op_spec.h"
-#include "cc/core/network/read_attrs.h"
-#include "cc/core/network/rnn_config.h"
-#include "cc/core/network/shapes.h"
+#include "cc/core/op/dtype.h"
+#include "cc/core/op/op_spec.h"
+#include "cc/core/op/read_attrs.h"
+#include "cc/core/op/rnn_config.h"
+#include "cc/core/op/shapes.h"
 #include "cc/core/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"

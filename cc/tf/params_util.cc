@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "cc/core/network/param_layout.h"
+#include "cc/core/op/param_layout.h"
 
 namespace rnn_ops {
 namespace tf_kernels {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "cc/core/network/rnn_config.h"
-#include "cc/core/network/shapes.h"
+#include "cc/core/op/rnn_config.h"
+#include "cc/core/op/shapes.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 

@@ -1,7 +1,7 @@
 #include "cc/tf/reserve_maker.h"
 
-#include "cc/cpu/op_run.h"
-#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/cpu/call/op_run.h"
+#include "cc/gpu/layer_gpu.h"
 
 namespace rnn_ops {
 namespace tf_kernels {

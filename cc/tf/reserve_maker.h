@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "cc/core/network/dtype.h"
-#include "cc/core/network/rnn_config.h"
-#include "cc/core/network/shapes.h"
+#include "cc/core/op/dtype.h"
+#include "cc/core/op/rnn_config.h"
+#include "cc/core/op/shapes.h"
 #include "cc/core/status.h"
 
 namespace rnn_ops {

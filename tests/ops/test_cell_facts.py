@@ -1,6 +1,6 @@
 """Every rnn_mode of LayerRNN has the gates, bias and states that the reference says, and has tests.
 
-The op reads them from one table, kCellFacts of cc/core/network/rnn_types.h.
+The op reads them from one table, kCellFacts of cc/core/op/rnn_types.h.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """Static shapes at graph construction, with known, partly known and unknown inputs.
 
-The rules are those of the kernels, which tests/cc/core/network tests one by one. support/bad_inputs.py has what graph
+The rules are those of the kernels, which tests/cc/core/op tests one by one. support/bad_inputs.py has what graph
 construction rejects; here is what it rejects because of a value that it knows.
 """
 

@@ -107,7 +107,7 @@ def _key(reserve_space):
 
 
 def _key_of_seed(seed):
-    """The two words of MakeDropoutKey in cc/core/network/dropout.h, as uint64."""
+    """The two words of MakeDropoutKey in cc/core/op/dropout.h, as uint64."""
 
     def mix(z):
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -121,7 +121,7 @@ def _key_of_seed(seed):
 
 
 def _philox(key, counter):
-    """Philox4x32-10, as in cc/core/network/dropout.h: four words of 32 bits for each counter of four words."""
+    """Philox4x32-10, as in cc/core/op/dropout.h: four words of 32 bits for each counter of four words."""
     c0, c1, c2, c3 = counter
     for number in range(10):
         k0, k1 = (

@@ -1,5 +1,5 @@
 # Visibility is the layering rule: TensorFlow for cc/tf alone, Eigen for cc/cpu, XLA's FFI for
-# cc/ffi.
+# cc/xla/handlers.
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 cc_library(
@@ -36,7 +36,7 @@ cc_library(
         "include/external/farmhash_archive/src",
         "include/external/highwayhash",
     ],
-    visibility = ["@//cc/tf/xla:__pkg__"],
+    visibility = ["@//cc/xla/lowering:__pkg__"],
     deps = [
         ":ffi",
         ":headers",
@@ -52,7 +52,7 @@ cc_library(
         allow_empty = True,
     ),
     includes = ["include"],
-    visibility = ["@//cc/ffi:__pkg__"],
+    visibility = ["@//cc/xla/handlers:__pkg__"],
 )
 
 # The one that TensorFlow's headers include.

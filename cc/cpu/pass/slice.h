@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cc/core/machine/stages.h"
+#include "cc/core/runtime/stages.h"
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/memory/sizes.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/core/network/dropout.h"
+#include "cc/core/op/dropout.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"

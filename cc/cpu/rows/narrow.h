@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "Eigen/Core"
-#include "cc/core/network/arg.h"
-#include "cc/core/network/dtype.h"
+#include "cc/core/op/arg.h"
+#include "cc/core/op/dtype.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/parallel.h"

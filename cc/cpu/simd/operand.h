@@ -16,7 +16,7 @@
 #include <type_traits>
 
 #include "cc/core/check.h"
-#include "cc/core/network/dtype.h"
+#include "cc/core/op/dtype.h"
 #include "cc/cpu/simd/bf16.h"
 #include "cc/cpu/simd/int8.h"
 #include "cc/cpu/simd/vec.h"

@@ -1,7 +1,7 @@
 // BlockLSTMV2 and its gradient on the CPU.
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
+#include "cc/cpu/call/op_run.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/op_run.h"
 #include "cc/tf/kernels/block_lstm_kernels.h"
 #include "cc/tf/kernels/cpu_host.h"
 #include "cc/tf/kernels/op_call.h"

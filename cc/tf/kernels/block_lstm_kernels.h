@@ -4,7 +4,7 @@
 #define TF_RNN_OPS_CC_TF_KERNELS_BLOCK_LSTM_KERNELS_H_
 
 #include "absl/status/status.h"
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/op_call.h"
 #include "tensorflow/core/framework/op_kernel.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "cc/core/machine/machine_limits.h"
+#include "cc/core/runtime/machine_limits.h"
 #include "cc/tf/cached_memory.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/allocator.h"

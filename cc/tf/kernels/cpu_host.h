@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "cc/core/machine/float_environment.h"
-#include "cc/core/machine/team.h"
+#include "cc/core/runtime/float_environment.h"
+#include "cc/core/runtime/team.h"
 #include "cc/core/status.h"
-#include "cc/cpu/op_run.h"
-#include "cc/cpu/team_parallel_for.h"
+#include "cc/cpu/call/op_run.h"
+#include "cc/cpu/call/team_parallel_for.h"
 #include "cc/tf/kernels/op_call.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"

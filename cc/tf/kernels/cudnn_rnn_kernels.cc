@@ -1,5 +1,5 @@
 // CudnnRNNV3, its variants and their gradient on the CPU.
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "tensorflow/core/framework/op_kernel.h"

@@ -1,7 +1,7 @@
 // BlockLSTMV2 and its gradient on a GPU.
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/gpu/call_args.h"
-#include "cc/gpu/layer/block_lstm_gpu.h"
+#include "cc/gpu/steps/block_lstm_gpu.h"
 #include "cc/tf/kernels/block_lstm_kernels.h"
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/op_call.h"

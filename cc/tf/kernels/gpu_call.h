@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "cc/core/status.h"
-#include "cc/gpu/device_allocator.h"
-#include "cc/gpu/elementwise.h"
+#include "cc/gpu/launch/elementwise.h"
+#include "cc/gpu/memory/device_allocator.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"

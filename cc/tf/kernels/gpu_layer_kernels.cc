@@ -2,9 +2,9 @@
 // the unpacked weights, and int8 weights are multiplied by their scales at each call.
 #include <cstdint>
 
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/gpu/call_args.h"
-#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/gpu/layer_gpu.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/op_call.h"

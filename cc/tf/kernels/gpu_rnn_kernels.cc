@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/gpu/call_args.h"
-#include "cc/gpu/device_allocator.h"
-#include "cc/gpu/dropout_generator.h"
+#include "cc/gpu/cudnn/dropout_generator.h"
+#include "cc/gpu/memory/device_allocator.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/gpu_call.h"

@@ -27,7 +27,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cc/cpu/packed_header.h"
+#include "cc/cpu/call/packed_header.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/framework/types.h"

@@ -1,7 +1,7 @@
 // LayerRNN, its other forms and its gradient on the CPU: one layer with weights in Keras's layout.
 #include <cstdint>
 
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/op_util.h"

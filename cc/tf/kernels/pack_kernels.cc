@@ -1,6 +1,6 @@
 // PackCudnnRNNParams, PackLayerRNN and PackQuantizedLayerRNN on the CPU.
-#include "cc/core/network/op_spec.h"
-#include "cc/core/network/shapes.h"
+#include "cc/core/op/op_spec.h"
+#include "cc/core/op/shapes.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"

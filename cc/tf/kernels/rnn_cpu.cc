@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "cc/cpu/dispatch.h"
-#include "cc/cpu/kernel_table.h"
-#include "cc/cpu/op_run.h"
-#include "cc/cpu/packed_header.h"
+#include "cc/cpu/call/op_run.h"
+#include "cc/cpu/call/packed_header.h"
+#include "cc/cpu/dispatch/dispatch.h"
+#include "cc/cpu/dispatch/kernel_table.h"
 #include "cc/tf/cached_memory.h"
 #include "cc/tf/kernels/cpu_host.h"
 #include "cc/tf/kernels/kept_weights.h"

@@ -3,8 +3,8 @@
 #define TF_RNN_OPS_CC_TF_KERNELS_RNN_CPU_H_
 
 #include "absl/status/status.h"
-#include "cc/core/network/dropout.h"
-#include "cc/core/network/rnn_config.h"
+#include "cc/core/op/dropout.h"
+#include "cc/core/op/rnn_config.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/kernels/rnn_kernels.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cc/core/network/dropout_reset.h"
+#include "cc/core/op/dropout_reset.h"
 #include "cc/tf/op_util.h"
 
 namespace rnn_ops {

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "cc/core/network/dropout.h"
-#include "cc/core/network/op_spec.h"
-#include "cc/core/network/rnn_config.h"
+#include "cc/core/op/dropout.h"
+#include "cc/core/op/op_spec.h"
+#include "cc/core/op/rnn_config.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/op_call.h"
 #include "tensorflow/core/framework/op_kernel.h"

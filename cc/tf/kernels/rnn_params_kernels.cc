@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cc/core/network/param_layout.h"
+#include "cc/core/op/param_layout.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/types.h"
 

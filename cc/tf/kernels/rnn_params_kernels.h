@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "cc/core/network/rnn_config.h"
+#include "cc/core/op/rnn_config.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"

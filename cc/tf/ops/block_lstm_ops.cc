@@ -1,5 +1,5 @@
 // BlockLSTMV2 and its gradient, with the signatures of TensorFlow's ops and with more types.
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 

@@ -1,5 +1,5 @@
 // CudnnRNNV3 and its gradient, with the signatures of TensorFlow's ops, and StatelessCudnnRNNV3.
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 

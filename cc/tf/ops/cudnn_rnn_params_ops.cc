@@ -1,6 +1,6 @@
 // Ops on the opaque parameter buffer, with the signatures of TensorFlow's ops.
-#include "cc/core/network/param_layout.h"
-#include "cc/core/network/shapes.h"
+#include "cc/core/op/param_layout.h"
+#include "cc/core/op/shapes.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op.h"

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "cc/core/network/rnn_types.h"
+#include "cc/core/op/rnn_types.h"
 
-// See Activation in core/network/rnn_types.h.
+// See Activation in core/op/rnn_types.h.
 #define RNN_OPS_ACTIVATION_ATTR(name, usual)                                                      \
   name ": {'tanh', 'sigmoid', 'hard_sigmoid', 'hard_sigmoid_keras2', 'relu', 'linear'} = '" usual \
        "'"

@@ -1,5 +1,5 @@
 // LayerRNN and its gradient: one layer and one direction, with weights in Keras's layout.
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"

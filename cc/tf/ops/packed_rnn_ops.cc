@@ -1,5 +1,5 @@
 // Ops that pack weights for inference, and ops that read packed weights.
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/ops/shape_functions.h"

@@ -1,5 +1,5 @@
 // Ops for int8 weights.
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cc/core/network/shapes.h"
+#include "cc/core/op/shapes.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/tensor.h"
 

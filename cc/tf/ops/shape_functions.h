@@ -3,7 +3,7 @@
 #define TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
 
 #include "absl/status/status.h"
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "tensorflow/core/framework/shape_inference.h"
 
 namespace rnn_ops {

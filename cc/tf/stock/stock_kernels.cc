@@ -1,6 +1,6 @@
 #include "cc/tf/stock/stock_kernels.h"
 
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/kernels/rnn_params_kernels.h"
 

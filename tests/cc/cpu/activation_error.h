@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cc/cpu/variant.h"
+#include "cc/cpu/dispatch/variant.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/activation_samples.h"
 

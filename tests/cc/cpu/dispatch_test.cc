@@ -1,4 +1,4 @@
-#include "cc/cpu/dispatch.h"
+#include "cc/cpu/dispatch/dispatch.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cc/core/warning.h"
-#include "cc/cpu/variant.h"
+#include "cc/cpu/dispatch/variant.h"
 
 namespace rnn_ops {
 namespace cpu {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cc/cpu/kernel_table.h"
+#include "cc/cpu/dispatch/kernel_table.h"
 
 namespace rnn_ops {
 namespace cpu {

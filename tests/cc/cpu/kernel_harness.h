@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "cc/core/machine/team.h"
-#include "cc/core/network/arg.h"
+#include "cc/core/op/arg.h"
+#include "cc/core/runtime/team.h"
+#include "cc/cpu/dispatch/kernel_table.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/kernel_table.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/kernel_tables.h"

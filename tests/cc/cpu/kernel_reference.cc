@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cc/core/network/dropout.h"
+#include "cc/core/op/dropout.h"
 
 namespace rnn_ops {
 namespace cpu {

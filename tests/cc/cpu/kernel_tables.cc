@@ -14,7 +14,7 @@
 #include <sstream>
 #include <utility>
 
-#include "cc/cpu/variant.h"
+#include "cc/cpu/dispatch/variant.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/emulated_kernels.h"
 #include "tests/cc/cpu/tested_isas.h"

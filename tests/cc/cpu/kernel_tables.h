@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cc/cpu/dispatch/kernel_table.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/kernel_table.h"
 
 namespace rnn_ops {
 namespace cpu {

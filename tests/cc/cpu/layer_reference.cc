@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cc/core/network/dropout.h"
+#include "cc/core/op/dropout.h"
 #include "tests/cc/cpu/kernel_reference.h"
 
 namespace rnn_ops {

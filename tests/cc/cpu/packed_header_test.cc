@@ -1,4 +1,4 @@
-#include "cc/cpu/packed_header.h"
+#include "cc/cpu/call/packed_header.h"
 
 #include <cstring>
 #include <string>

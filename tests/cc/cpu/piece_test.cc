@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cc/cpu/variant.h"
+#include "cc/cpu/dispatch/variant.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/piece_checks.h"
 #include "tests/cc/cpu/tested_isas.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "cc/core/network/dropout.h"
+#include "cc/core/op/dropout.h"
 
 namespace rnn_ops {
 namespace cpu {

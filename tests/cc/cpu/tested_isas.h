@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cc/cpu/variant.h"
+#include "cc/cpu/dispatch/variant.h"
 
 namespace rnn_ops {
 namespace cpu {

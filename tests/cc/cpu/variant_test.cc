@@ -1,4 +1,4 @@
-#include "cc/cpu/variant.h"
+#include "cc/cpu/dispatch/variant.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

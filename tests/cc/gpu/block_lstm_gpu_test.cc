@@ -1,6 +1,6 @@
 // Tests the executor of the block LSTM on host memory: its results, its calls, and a failure of
 // each call.
-#include "cc/gpu/layer/block_lstm_gpu.h"
+#include "cc/gpu/steps/block_lstm_gpu.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cc/core/network/dtype.h"
+#include "cc/core/op/dtype.h"
 #include "cc/core/status.h"
-#include "cc/gpu/layer/layer_executor.h"
+#include "cc/gpu/steps/layer_executor.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/product_parts.h"

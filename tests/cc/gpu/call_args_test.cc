@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cc/core/network/op_spec.h"
+#include "cc/core/op/op_spec.h"
 
 namespace rnn_ops::gpu {
 namespace {

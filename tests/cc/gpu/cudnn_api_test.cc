@@ -1,5 +1,5 @@
 // Tests how libraries are found and bound.
-#include "cc/gpu/cudnn_api.h"
+#include "cc/gpu/libraries/cudnn_api.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

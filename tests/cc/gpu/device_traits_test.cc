@@ -1,6 +1,6 @@
 // Tests the driver calls that read the traits of a GPU, with a mock driver that answers each call
 // with the number of the call.
-#include "cc/gpu/device_traits.h"
+#include "cc/gpu/libraries/device_traits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Tests the device operations on host memory: their results, their calls and their failures.
-#include "cc/gpu/driver_ops.h"
+#include "cc/gpu/launch/driver_ops.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <numeric>
 #include <string>
 
-#include "cc/gpu/elementwise/kernels_ptx.h"
-#include "cc/gpu/elementwise/layer_args.h"
+#include "cc/gpu/kernels/kernels_ptx.h"
+#include "cc/gpu/kernels/layer_args.h"
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/fake_memory.h"

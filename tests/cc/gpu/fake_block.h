@@ -102,5 +102,5 @@ using rnn_ops::gpu::fake::threadIdx;
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#include "cc/gpu/elementwise/cells/lstm_layer_norm.h"
+#include "cc/gpu/kernels/cells/lstm_layer_norm.h"
 #pragma GCC diagnostic pop

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "cc/core/network/dtype.h"
+#include "cc/core/op/dtype.h"
 #include "tests/cc/gpu/fake_memory.h"
 #include "tests/cc/gpu/fibers.h"
 #include "tests/cc/gpu/host_kernels.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "cc/gpu/cublas_api.h"
-#include "cc/gpu/device_allocator.h"
-#include "cc/gpu/driver_api.h"
+#include "cc/gpu/libraries/cublas_api.h"
+#include "cc/gpu/libraries/driver_api.h"
+#include "cc/gpu/memory/device_allocator.h"
 
 namespace rnn_ops::gpu::fake {
 

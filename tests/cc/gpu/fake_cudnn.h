@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "cc/gpu/cudnn_api.h"
+#include "cc/gpu/libraries/cudnn_api.h"
 
 namespace rnn_ops::gpu::fake {
 

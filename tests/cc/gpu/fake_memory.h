@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cc/core/network/dtype.h"
+#include "cc/core/op/dtype.h"
 #include "tests/cc/cpu/narrow_bits.h"
 
 namespace rnn_ops::gpu::fake {

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "cc/gpu/elementwise/persistent/warp.h"
+#include "cc/gpu/kernels/persistent/warp.h"
 
 namespace rnn_ops::gpu::fake {
 namespace {

@@ -1,5 +1,5 @@
 // A grid of threads that work together, on the host: each thread is a fiber. The functions of
-// cc/gpu/elementwise/persistent/warp.h act on the fiber that runs.
+// cc/gpu/kernels/persistent/warp.h act on the fiber that runs.
 //
 // Blocks run in a random order and lag behind each other, so that a kernel that reads what another
 // block has not written yet gives another result. Memory is sequentially consistent: missing fences

@@ -1,5 +1,5 @@
 // Tests how many cuDNN handles a pool has, and which.
-#include "cc/gpu/handle_pool.h"
+#include "cc/gpu/libraries/handle_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cc/gpu/device_allocator.h"
-#include "cc/gpu/elementwise.h"
+#include "cc/gpu/launch/elementwise.h"
+#include "cc/gpu/memory/device_allocator.h"
 
 namespace rnn_ops::gpu::fake {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "cc/gpu/elementwise/kernels.cu"
-#include "cc/gpu/elementwise/layer_kernels.cu"
+#include "cc/gpu/kernels/kernels.cu"
+#include "cc/gpu/kernels/layer_kernels.cu"
 
 namespace rnn_ops::gpu::fake {
 namespace {

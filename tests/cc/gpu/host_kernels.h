@@ -1,4 +1,4 @@
-// The kernels of cc/gpu/elementwise, compiled for the host and run one thread at a time.
+// The kernels of cc/gpu/kernels, compiled for the host and run one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // The persistent kernels, compiled for the host.
 #include <cstring>
 
-#include "cc/gpu/elementwise/persistent/all.h"
-#include "cc/gpu/elementwise/persistent/persistent_list.h"
+#include "cc/gpu/kernels/persistent/all.h"
+#include "cc/gpu/kernels/persistent/persistent_list.h"
 #include "tests/cc/gpu/host_kernels.h"
 
 namespace rnn_ops::gpu::fake {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cc/core/network/dropout.h"
+#include "cc/core/op/dropout.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/rnn_cases.h"

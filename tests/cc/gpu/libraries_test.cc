@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "cc/gpu/cublas_api.h"
-#include "cc/gpu/driver_api.h"
-#include "cc/gpu/dso.h"
-#include "cc/gpu/layer/block_lstm_gpu.h"
+#include "cc/gpu/libraries/cublas_api.h"
+#include "cc/gpu/libraries/driver_api.h"
+#include "cc/gpu/libraries/dso.h"
+#include "cc/gpu/steps/block_lstm_gpu.h"
 
 namespace rnn_ops::gpu {
 namespace {

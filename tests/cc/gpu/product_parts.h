@@ -1,7 +1,7 @@
 // A cuBLAS, a driver and the kernels on a FakeCuda, for the executors that multiply.
 #pragma once
 
-#include "cc/gpu/product_call.h"
+#include "cc/gpu/launch/product_call.h"
 #include "tests/cc/gpu/fake_cuda.h"
 
 namespace rnn_ops::gpu::fake {

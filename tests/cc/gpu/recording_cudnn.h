@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "cc/gpu/cudnn_api.h"
+#include "cc/gpu/libraries/cudnn_api.h"
 #include "tests/cc/gpu/host_device_ops.h"
 
 namespace rnn_ops::gpu::fake {

@@ -1,5 +1,5 @@
 // Tests the candidates for the algorithm and the choice among them.
-#include "cc/gpu/rnn_algorithms.h"
+#include "cc/gpu/cudnn/rnn_algorithms.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "cc/gpu/rnn_heuristics.h"
+#include "cc/gpu/cudnn/rnn_heuristics.h"
 
 namespace rnn_ops::gpu {
 namespace {

@@ -1,5 +1,5 @@
 // Tests the executor on the cuDNN mock against the reference of the CPU tests.
-#include "cc/gpu/rnn_executor.h"
+#include "cc/gpu/cudnn/rnn_executor.h"
 
 #include <gtest/gtest.h>
 

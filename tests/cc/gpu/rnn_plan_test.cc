@@ -1,5 +1,5 @@
 // Tests plans, the positions of weights, and the caches.
-#include "cc/gpu/rnn_plan.h"
+#include "cc/gpu/cudnn/rnn_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <set>
 #include <thread>
 
-#include "cc/gpu/handle_pool.h"
-#include "cc/gpu/lru_cache.h"
+#include "cc/gpu/libraries/handle_pool.h"
+#include "cc/gpu/memory/lru_cache.h"
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/host_device_ops.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cc/core/network/rnn_config.h"
-#include "cc/gpu/rnn_executor.h"
+#include "cc/core/op/rnn_config.h"
+#include "cc/gpu/cudnn/rnn_executor.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/gpu/host_device_ops.h"
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "cc/gpu/driver_api.h"
+#include "cc/gpu/libraries/driver_api.h"
 
 namespace rnn_ops::gpu::fake {
 

@@ -6,17 +6,17 @@
 #include <mutex>
 #include <string>
 
-#include "cc/core/network/dtype.h"
-#include "cc/core/network/param_layout.h"
-#include "cc/core/network/rnn_config.h"
-#include "cc/core/network/shapes.h"
-#include "cc/gpu/layer/block_lstm_gpu.h"
-#include "cc/gpu/layer/layer_executor.h"
-#include "cc/gpu/layer/layer_gpu.h"
-#include "cc/gpu/rnn_executor.h"
+#include "cc/core/op/dtype.h"
+#include "cc/core/op/param_layout.h"
+#include "cc/core/op/rnn_config.h"
+#include "cc/core/op/shapes.h"
+#include "cc/gpu/cudnn/rnn_executor.h"
+#include "cc/gpu/cudnn/rnn_libraries.h"
+#include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
-#include "cc/gpu/rnn_libraries.h"
-#include "cc/gpu/stack/stack_gpu.h"
+#include "cc/gpu/steps/block_lstm_gpu.h"
+#include "cc/gpu/steps/layer_executor.h"
+#include "cc/gpu/steps/stack/stack_gpu.h"
 #include "tests/gpu/core/recorded_kernels.h"
 #include "tests/gpu/core/timed_calls.h"
 

@@ -4,7 +4,7 @@
 #define TF_RNN_OPS_TESTS_GPU_CORE_RECORDED_KERNELS_H_
 
 #include "cc/core/status.h"
-#include "cc/gpu/product_call.h"
+#include "cc/gpu/launch/product_call.h"
 
 namespace rnn_ops {
 namespace gpu {

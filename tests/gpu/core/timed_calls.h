@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "cc/core/status.h"
-#include "cc/gpu/device_allocator.h"
-#include "cc/gpu/driver_api.h"
+#include "cc/gpu/libraries/driver_api.h"
+#include "cc/gpu/memory/device_allocator.h"
 
 namespace rnn_ops {
 namespace gpu {

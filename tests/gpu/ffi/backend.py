@@ -209,7 +209,7 @@ def padded(case, rows, steps):
     """The case with NaN in further rows and steps, and the lengths that leave them out.
 
     As XLA gives it to the handlers where it knows a batch or a time dimension at run time only (Note
-    [Padding in XLA] in cc/tf/xla/padding.h).
+    [Padding in XLA] in cc/xla/lowering/padding.h).
     """
     i = case.inputs
     count, more = i.x.shape[1], (0, rows)

@@ -5,10 +5,10 @@
 #include <iterator>
 #include <string>
 
-#include "cc/core/network/shapes.h"
-#include "cc/ffi/gpu_handlers.h"
-#include "cc/gpu/layer/layer_gpu.h"
+#include "cc/core/op/shapes.h"
+#include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
+#include "cc/xla/handlers/gpu_handlers.h"
 
 #define HANDLERS_API extern "C" __attribute__((visibility("default")))
 

@@ -33,7 +33,7 @@ from support.reference.spec import RnnSpec  # noqa: E402
 
 SHORT = RnnSpec("lstm", 1, 5, 4, "bidirectional")
 LAYER_SHAPE = (5, 3, 4, 6)
-# kOtherSizes in cc/core/network/shapes.h.
+# kOtherSizes in cc/core/op/shapes.h.
 OTHER_SIZES = np.iinfo(np.int32).min
 
 

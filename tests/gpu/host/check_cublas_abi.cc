@@ -1,7 +1,7 @@
 // Compiles only if cublas_min.h agrees with NVIDIA's header.
 #include <cublas_v2.h>
 
-#include "cc/gpu/cublas_min.h"
+#include "cc/gpu/libraries/cublas_min.h"
 
 #define CHECK_VALUE(name, value) static_assert(name == value, "differs: " #name);
 RNN_OPS_CUBLAS_STATUSES(CHECK_VALUE)

@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "cc/gpu/cudnn_min.h"
+#include "cc/gpu/libraries/cudnn_min.h"
 
 #define CHECK_VALUE(name, value) static_assert(name == value, "differs: " #name);
 RNN_OPS_CUDNN_STATUSES(CHECK_VALUE)

@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "cc/gpu/driver_min.h"
+#include "cc/gpu/libraries/driver_min.h"
 
 #define CHECK_VALUE(name, value) static_assert(name == value, "differs: " #name);
 RNN_OPS_CUDA_RESULTS(CHECK_VALUE)

@@ -29,7 +29,7 @@ def test_the_checked_in_text_is_up_to_date(generator, ptx, module):
 
 def _family(macro):
     """The kernels of a macro of the list, without their suffixes, and the text of the list."""
-    text = (ROOT / "cc/gpu/elementwise/kernel_list.h").read_text()
+    text = (ROOT / "cc/gpu/kernels/kernel_list.h").read_text()
     body = re.search(rf"#define {macro}\((?:.*\\\n)*.*", text)[0]
     return set(re.findall(r"K\((\w+_)##suffix,", body)), text
 

@@ -1,6 +1,6 @@
 // A mock of libcublas.so.12: matrix products on the host, summed in double. The matrices are
 // column-major, as in cuBLAS.
-#include "cc/core/network/dtype.h"
+#include "cc/core/op/dtype.h"
 #include "mock.h"
 #include "tests/cc/gpu/fake_memory.h"
 

@@ -70,7 +70,7 @@ def test_the_baseline_exports_what_libraries_of_ops_share(libraries):
     """The table of kernels, whose name has the version and the layout, and the persistent kernels of GPUs."""
     archive, name = sorted(elf.exported_symbols(libraries[BASELINE]), key=len)
     assert "kPersistentArchive" in archive
-    header = (ROOT / "cc/cpu/kernel_table.h").read_text()
+    header = (ROOT / "cc/cpu/dispatch/kernel_table.h").read_text()
     version = re.search(r"kKernelTableVersion = (\d+);", header)[1]
     assert re.fullmatch(rf"_Z\w+BaselineKernelTableILi{version}EL[my]\d+E\w+", name)
     for library in OP_LIBRARIES:

@@ -24,7 +24,19 @@ CPU_TESTS = [
 PIECES = "tests/cc/cpu/piece_checks.cc"
 # The kernels of these ops on a CPU. The GPU kernels run on the mock GPU of tests/gpu/mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
-GPU_FOLDERS = ("cc/gpu", "cc/gpu/layer", "cc/gpu/stack")
+GPU_FOLDERS = tuple(
+    f"cc/gpu{folder}"
+    for folder in (
+        "",
+        "/cudnn",
+        "/launch",
+        "/libraries",
+        "/memory",
+        "/persistent",
+        "/steps",
+        "/steps/stack",
+    )
+)
 STOCK_FOLDER = "cc/tf/stock"
 PYTHON_TESTS = [
     *(

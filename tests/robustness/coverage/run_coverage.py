@@ -17,7 +17,7 @@ LEAST = {"cc/cpu": 0.95, "cc/tf": 0.9}
 # Places that no test can reach: path, text of the line and reason, by tabs, a line for each.
 UNREACHABLE = pathlib.Path(__file__).resolve().parent / "unreachable.txt"
 # On a GPU, or for XLA and TensorFlow's own ops, which other libraries than the measured one have.
-LEFT_OUT = ("cc/tf/kernels/gpu_", "cc/tf/stock/", "cc/tf/xla/")
+LEFT_OUT = ("cc/tf/kernels/gpu_", "cc/tf/stock/", "cc/xla/lowering/")
 
 
 def unreachable():

@@ -43,7 +43,7 @@ def build(folder, targets, compiler, jobs, isa):
     library = native.archive("libtested.a", objects)
     if isa != "baseline":
         level = native_build.NativeBuild(folder / isa, FLAGS, compiler, jobs)
-        kernels = level.compile(["cc/cpu/kernels_isa.cc"], isa_flags[isa])
+        kernels = level.compile(["cc/cpu/dispatch/kernels_isa.cc"], isa_flags[isa])
         # Where the programs look for it.
         level.link(f"../_tf_rnn_ops_{isa}.so", kernels, ["-shared"])
     # The library of a level finds what counts its edges in the program.

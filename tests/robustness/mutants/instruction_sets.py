@@ -108,7 +108,11 @@ class Neon:
     """The problems on kernels for aarch64, under qemu."""
 
     def __init__(self):
-        sources = [*native_build.core_sources(), *native_build.KERNEL_HELPERS, "cc/cpu/variant.cc"]
+        sources = [
+            *native_build.core_sources(),
+            *native_build.KERNEL_HELPERS,
+            "cc/cpu/dispatch/variant.cc",
+        ]
         sources += [f"{FOLDER}/problems_test.cc", "/usr/src/googletest/googletest/src/gtest-all.cc"]
         self.folder = pathlib.Path(tempfile.mkdtemp())
         google = ["-I/usr/src/googletest/googletest"]
@@ -125,7 +129,9 @@ class Neon:
 
     def failing(self, overlay, folder):
         flags = ["-O1", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE"]
-        kernels = _compile(CROSS, flags, "cc/cpu/kernels_isa.cc", folder / "kernels.o", overlay)
+        kernels = _compile(
+            CROSS, flags, "cc/cpu/dispatch/kernels_isa.cc", folder / "kernels.o", overlay
+        )
         program = folder / "problems_test"
         native_build.run([CROSS, *self.objects, kernels, "-lpthread", "-ldl", "-o", program])
         quantized = [line for line in PROBLEMS[0].read_text().splitlines() if "int8" in line]

@@ -250,7 +250,7 @@ def _files(*patterns):
 
 
 CORE_FILES = _files(
-    "cc/core/**/*.cc", "cc/core/**/*.h", "cc/cpu/heuristics.h", "cc/cpu/packed_header.cc"
+    "cc/core/**/*.cc", "cc/core/**/*.h", "cc/cpu/heuristics.h", "cc/cpu/call/packed_header.cc"
 )
 KERNEL_FILES = _files("cc/cpu/cell/*.h", "cc/cpu/pass/**/*.h", "cc/cpu/rows/*.h")
 PYTHON_TESTS = {
@@ -285,7 +285,7 @@ PYTHON_FILES = _files(
 def core(folder, jobs):
     tests = native_build.core_sources("tests/cc/core")
     tests += ["tests/cc/cpu/heuristics_test.cc", "tests/cc/cpu/packed_header_test.cc"]
-    sources = [*native_build.core_sources(), "cc/cpu/packed_header.cc"]
+    sources = [*native_build.core_sources(), "cc/cpu/call/packed_header.cc"]
     return Native(folder, sources, tests, jobs=jobs, limit=10)
 
 

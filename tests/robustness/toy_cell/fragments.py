@@ -67,7 +67,7 @@ _GPU_CELL = """\
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_TOY_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_TOY_H_
 
-#include "cc/gpu/elementwise/cells/cell.h"
+#include "cc/gpu/kernels/cells/cell.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -107,7 +107,7 @@ def _after(line, text):
 
 
 CPP = {
-    "cc/core/network/rnn_types.h": [
+    "cc/core/op/rnn_types.h": [
         _after("  kVanilla = 5,  // one gate with any activation\n", "  kToy = 6,\n"),
         _after(
             '    {RnnMode::kVanilla, "rnn", 1, 1, false, true, false, false, false},\n',
@@ -127,21 +127,21 @@ CPP = {
             "  toy                  h' = h / 2 + tanh(x_0 W + h_0 R + b) / 2\n",
         )
     ],
-    "cc/gpu/elementwise/cells/toy.h": _GPU_CELL,
-    "cc/gpu/elementwise/layer_kernels.h": [
+    "cc/gpu/kernels/cells/toy.h": _GPU_CELL,
+    "cc/gpu/kernels/layer_kernels.h": [
         _before(
-            '#include "cc/gpu/elementwise/cells/vanilla.h"\n',
-            '#include "cc/gpu/elementwise/cells/toy.h"\n',
+            '#include "cc/gpu/kernels/cells/vanilla.h"\n',
+            '#include "cc/gpu/kernels/cells/toy.h"\n',
         )
     ],
-    "cc/gpu/elementwise/kernel_list.h": [
+    "cc/gpu/kernels/kernel_list.h": [
         _before(
             "  K(reset_before_step_##suffix, LayerStep, StepResetBefore<A>)                  \\\n",
             "  K(toy_step_##suffix, LayerStep, (StepCell<Toy, A>))                           \\\n"
             "  K(toy_back_##suffix, LayerBackStep, (BackCell<Toy, A>))                       \\\n",
         )
     ],
-    "cc/gpu/layer/layer_sizes.cc": [
+    "cc/gpu/steps/layer_sizes.cc": [
         (
             "    case RnnMode::kRelu:\n    case RnnMode::kTanh:\n    case RnnMode::kVanilla:\n"
             "      break;\n",

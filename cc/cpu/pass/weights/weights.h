@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cc/core/network/param_offsets.h"
+#include "cc/core/op/param_offsets.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/product/panels.h"

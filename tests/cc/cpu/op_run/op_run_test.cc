@@ -1,5 +1,5 @@
 // Tests what becomes of the failures of a framework during a call.
-#include "cc/cpu/op_run.h"
+#include "cc/cpu/call/op_run.h"
 
 #include <gtest/gtest.h>
 

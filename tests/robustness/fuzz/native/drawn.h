@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "cc/core/network/op_spec.h"
-#include "cc/core/network/shapes.h"
+#include "cc/core/op/op_spec.h"
+#include "cc/core/op/shapes.h"
 #include "cc/core/status.h"
+#include "cc/cpu/call/op_run.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/op_run.h"
 
 namespace rnn_ops {
 namespace fuzzing {

@@ -1,7 +1,7 @@
 // Checks before the first input of a target.
 #include <cstdlib>
 
-#include "cc/cpu/dispatch.h"
+#include "cc/cpu/dispatch/dispatch.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/robustness/fuzz/native/drawn.h"

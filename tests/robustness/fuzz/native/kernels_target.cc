@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "cc/cpu/dispatch.h"
+#include "cc/cpu/dispatch/dispatch.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/rnn_cases.h"
 #include "tests/robustness/fuzz/native/drawn.h"

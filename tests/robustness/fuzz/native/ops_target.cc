@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "cc/cpu/op_run.h"
+#include "cc/cpu/call/op_run.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {

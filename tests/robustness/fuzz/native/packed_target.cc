@@ -7,11 +7,11 @@
 #include <numeric>
 #include <vector>
 
-#include "cc/core/network/param_layout.h"
-#include "cc/cpu/dispatch.h"
-#include "cc/cpu/kernel_table.h"
-#include "cc/cpu/op_run.h"
-#include "cc/cpu/packed_header.h"
+#include "cc/core/op/param_layout.h"
+#include "cc/cpu/call/op_run.h"
+#include "cc/cpu/call/packed_header.h"
+#include "cc/cpu/dispatch/dispatch.h"
+#include "cc/cpu/dispatch/kernel_table.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {

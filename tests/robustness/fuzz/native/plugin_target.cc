@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "cc/core/network/op_spec.h"
-#include "cc/core/network/rnn_config.h"
+#include "cc/core/op/op_spec.h"
+#include "cc/core/op/rnn_config.h"
 #include "tensorflow/c/c_api.h"
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/core/framework/op.h"

@@ -1,8 +1,8 @@
 // Configurations, shapes and the parameter layout, with sizes of any magnitude.
 #include <algorithm>
 
-#include "cc/core/network/param_layout.h"
-#include "cc/core/network/rnn_config.h"
+#include "cc/core/op/param_layout.h"
+#include "cc/core/op/rnn_config.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {

@@ -1,0 +1,65 @@
+// Calls of ops on the kernels of this machine, for any framework. The framework's adapter converts
+// the tensors to pointers and to a validated configuration before.
+#ifndef TF_RNN_OPS_CC_CPU_OP_RUN_H_
+#define TF_RNN_OPS_CC_CPU_OP_RUN_H_
+
+#include <cstdint>
+
+#include "cc/core/op/call_tensors.h"
+#include "cc/core/op/dtype.h"
+#include "cc/core/op/rnn_config.h"
+#include "cc/core/op/shapes.h"
+#include "cc/core/status.h"
+#include "cc/cpu/kernel_args.h"
+
+namespace rnn_ops {
+namespace cpu {
+
+// The services of a framework for one call.
+class Host {
+ public:
+  virtual ParallelFor parallel() = 0;
+
+  // Memory aligned to 64 bytes that lives until the end of the call.
+  virtual Status Scratch(int64_t bytes, void** data) = 0;
+  // sizes.bytes bytes of reserve_space, aligned to 64 bytes, for a forward call in training. Any
+  // further bytes of reserve_space are zero.
+  virtual Status NewReserve(const ReserveSizes& sizes, void** data) = 0;
+
+  virtual PartialShape ShapeOf(Arg input) const = 0;
+  // The data of an input, or of a copy if the input is not aligned to 64 bytes.
+  virtual Status Aligned(Arg input, const void** data) = 0;
+
+ protected:
+  ~Host() = default;
+};
+
+// The problem without lengths and dropout key. CudnnRNN ops pass no `tensors`.
+RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype, const CallTensors& tensors = {});
+
+// Ops of the CudnnRNN family and of LayerRNN. Calls without any time step are valid: the states
+// pass through unchanged, and all gradients of weights are zero.
+Status RunRnnForward(const RnnProblem& problem, const CallTensors& tensors, Host* host);
+Status RunRnnBackward(const RnnProblem& problem, const CallTensors& tensors, Host* host);
+
+// BlockLSTMV2 and its gradient.
+Status RunBlockLstmForward(const BlockLstmProblem& problem, const CallTensors& tensors, Host* host);
+Status RunBlockLstmBackward(const BlockLstmProblem& problem, const CallTensors& tensors,
+                            Host* host);
+
+Status RunLinearRecurrence(const LinearRecurrenceProblem& problem, const CallTensors& tensors,
+                           Host* host);
+LinearRecurrenceProblem MakeLinearRecurrenceProblem(RnnMode mode, const RnnDims& dims, Dtype dtype,
+                                                    bool transposed, const CallTensors& tensors);
+
+// Writes the panels of packed weights. Size of `panels`: PackedFormat::bytes.
+Status RunRnnPack(const RnnProblem& problem, const CallTensors& tensors, void* panels, Host* host);
+
+// The bytes of reserve_space if every sequence has T steps, before a call. XLA always allocates
+// this size, because it must know a shape before it knows the lengths.
+int64_t LongestReserveBytes(const RnnProblem& problem);
+
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_OP_RUN_H_

@@ -1,0 +1,98 @@
+#include "cc/cpu/call/packed_header.h"
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "cc/core/op/dtype.h"
+#include "cc/core/op/rnn_config.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace {
+
+constexpr uint64_t kMagic = 0x7466526e6e50636b;  // "tfRnnPck"
+// Increment this with every change of the panels.
+constexpr uint32_t kVersion = 1;
+
+// The FNV-1a hash.
+uint64_t Checksum(const PackedHeader& header) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&header);
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < offsetof(PackedHeader, checksum); ++i) {
+    hash = (hash ^ bytes[i]) * 0x100000001b3;
+  }
+  return hash;
+}
+
+std::string Network(const PackedHeader& h) {
+  return StrCat("(rnn_mode = ", Name(static_cast<RnnMode>(h.mode)),
+                ", T = ", Name(static_cast<Dtype>(h.dtype)), ", layers = ", h.num_layers,
+                ", directions = ", h.num_dirs, ", num_units = ", h.num_units,
+                ", input_size = ", h.input_size, ", num_proj = ", h.num_proj,
+                h.skip_input ? ", skip_input)" : ")");
+}
+
+bool SameNetwork(const PackedHeader& a, const PackedHeader& b) {
+  return a.dtype == b.dtype && a.mode == b.mode && a.skip_input == b.skip_input &&
+         a.num_dirs == b.num_dirs && a.num_layers == b.num_layers && a.num_units == b.num_units &&
+         a.input_size == b.input_size && a.num_proj == b.num_proj;
+}
+
+}  // namespace
+
+PackedHeader MakePackedHeader(const RnnProblem& p, int32_t vector_bytes, int32_t element) {
+  PackedHeader h;
+  std::memset(&h, 0, sizeof(h));
+  h.magic = kMagic;
+  h.version = kVersion;
+  h.vector_bytes = vector_bytes;
+  h.element = element;
+  h.dtype = p.dtype;
+  h.mode = static_cast<int32_t>(p.mode);
+  h.skip_input = p.skips_input(0);
+  h.num_dirs = p.num_dirs();
+  h.num_layers = p.num_layers;
+  h.num_units = p.num_units;
+  h.input_size = p.input_size;
+  h.num_proj = p.num_proj;
+  h.checksum = Checksum(h);
+  return h;
+}
+
+void WritePackedHeader(const PackedHeader& header, void* packed) {
+  std::memset(packed, 0, kPackedHeaderBytes);
+  std::memcpy(packed, &header, sizeof(header));
+}
+
+Status CheckPacked(const PackedHeader& expected, int64_t panel_bytes, const void* packed,
+                   int64_t bytes, bool* usable) {
+  *usable = false;
+  PackedHeader found;
+  std::memset(&found, 0, sizeof(found));
+  if (bytes >= kPackedHeaderBytes) std::memcpy(&found, packed, sizeof(found));
+  // Most calls have the expected header, whose checksum is right.
+  const bool same = std::memcmp(&found, &expected, sizeof(found)) == 0;
+  if (!same && (found.magic != kMagic || found.checksum != Checksum(found))) {
+    return InvalidArgument("packed must be the packed weights of ", Network(expected),
+                           ", as the op that packs them returned them, but its ", bytes,
+                           " bytes do not begin as such a tensor does.");
+  }
+  if (!SameNetwork(found, expected)) {
+    return InvalidArgument("packed must be the packed weights of ", Network(expected),
+                           ", but it has those of ", Network(found), ".");
+  }
+  if (found.version != expected.version || found.vector_bytes != expected.vector_bytes ||
+      found.element != expected.element) {
+    return Status();
+  }
+  if (bytes - kPackedHeaderBytes != panel_bytes) {
+    return InvalidArgument("packed must have ", kPackedHeaderBytes + panel_bytes, " bytes for ",
+                           Network(expected), ", but it has ", bytes, ".");
+  }
+  *usable = true;
+  return Status();
+}
+
+}  // namespace cpu
+}  // namespace rnn_ops

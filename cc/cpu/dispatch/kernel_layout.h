@@ -1,0 +1,156 @@
+// The layout of everything that crosses the interface of the kernels, as one number: the offsets
+// and sizes of all fields except those of CallTensors, the values of all enumerators, the order of
+// the tensors. So an object of another build is detected even if all structs have the same sizes.
+#ifndef TF_RNN_OPS_CC_CPU_KERNEL_LAYOUT_H_
+#define TF_RNN_OPS_CC_CPU_KERNEL_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "cc/core/op/arg.h"
+#include "cc/cpu/kernel_args.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace layout {
+
+struct Field {
+  size_t offset, size, align;
+};
+
+// FNV-1a.
+class Hash {
+ public:
+  constexpr void Add(uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte) {
+      value_ = (value_ ^ (value >> (8 * byte) & 0xFF)) * 1099511628211u;
+    }
+  }
+  constexpr void Add(std::string_view text) {
+    for (const char c : text) Add(static_cast<uint64_t>(static_cast<unsigned char>(c)));
+    Add(text.size());
+  }
+  template <size_t n>
+  constexpr void Add(const Field (&fields)[n]) {
+    for (const Field& field : fields) Add(field.offset), Add(field.size);
+  }
+  constexpr uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 14695981039346656037u;
+};
+
+constexpr size_t AlignedTo(size_t align, size_t offset) {
+  return (offset + align - 1) / align * align;
+}
+
+// Whether there is no room for a further field between the fields or behind them, except for
+// padding.
+template <size_t n>
+constexpr bool AreAll(const Field (&fields)[n], size_t struct_size, size_t struct_align) {
+  size_t end = fields[0].offset;
+  for (const Field& field : fields) {
+    if (field.offset != AlignedTo(field.align, end)) return false;
+    end = field.offset + field.size;
+  }
+  return AlignedTo(struct_align, end) == struct_size;
+}
+
+// The structs with base classes are not of standard layout. GCC and Clang know the offsets of their
+// fields anyway.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+// All fields of Struct in their order, except those of its base class.
+#define RNN_OPS_FIELD(field) \
+  {offsetof(Struct, field), sizeof(Struct::field), alignof(decltype(Struct::field))}
+#define RNN_OPS_FIELDS(Name, ...)                                                    \
+  struct Name##Layout {                                                              \
+    using Struct = Name;                                                             \
+    static constexpr Field kFields[] = {__VA_ARGS__};                                \
+    static_assert(AreAll(kFields, sizeof(Name), alignof(Name)), "list every field"); \
+  }
+#define F RNN_OPS_FIELD
+
+RNN_OPS_FIELDS(RnnAttrs, F(mode), F(activation), F(recurrent_activation), F(input_mode),
+               F(direction), F(cell_clip), F(proj_clip), F(zoneout_h), F(zoneout_c),
+               F(layer_norm_epsilon), F(dropout), F(seed), F(seed2), F(num_proj), F(is_training),
+               F(time_major));
+RNN_OPS_FIELDS(RnnConfig, F(num_layers), F(num_units), F(input_size), F(max_time), F(batch));
+RNN_OPS_FIELDS(SequenceLengths, F(steps), F(sum));
+RNN_OPS_FIELDS(RnnProblem, F(dtype), F(dropout_key), F(lengths), F(weight_layout), F(bias_rows),
+               F(has_peepholes), F(has_layer_norm), F(input_masked), F(recurrent_masked),
+               F(zoneout_drawn), F(weights_packed), F(bf16_products), F(int8_weights));
+RNN_OPS_FIELDS(BlockLstmConfig, F(use_peephole), F(cell_clip), F(max_time), F(batch), F(input_size),
+               F(num_units), F(seq_len));
+RNN_OPS_FIELDS(BlockLstmProblem, F(dtype));
+RNN_OPS_FIELDS(LinearRecurrenceProblem, F(dtype), F(num_states), F(transposed), F(has_gates),
+               F(num_gates), F(num_units), F(max_time), F(batch));
+RNN_OPS_FIELDS(ThreadBudget, F(count), F(wake_ns), F(meet_ns));
+RNN_OPS_FIELDS(ParallelFor, F(context), F(threads), F(run));
+RNN_OPS_FIELDS(ReserveSizes, F(bytes), F(longest_bytes));
+RNN_OPS_FIELDS(MemorySizes, F(scratch_bytes), F(reserve));
+RNN_OPS_FIELDS(MemoryBlocks, F(scratch), F(reserve));
+RNN_OPS_FIELDS(MemorySource, F(context), F(allocate));
+RNN_OPS_FIELDS(RnnArgs, F(panels));
+RNN_OPS_FIELDS(PackedFormat, F(bytes), F(element));
+
+template <typename Problem>
+struct CallLayout {
+  using Struct = CallArgs<Problem>;
+  static constexpr Field kFields[] = {F(problem), F(parallel), F(memory), F(tensors)};
+  static_assert(AreAll(kFields, sizeof(Struct), alignof(Struct)), "list every field");
+};
+
+#undef F
+#undef RNN_OPS_FIELDS
+#undef RNN_OPS_FIELD
+#pragma GCC diagnostic pop
+
+template <typename... Layouts>
+constexpr void AddFields(Hash& hash) {
+  (hash.Add(Layouts::kFields), ...);
+  (hash.Add(sizeof(typename Layouts::Struct)), ...);
+}
+
+template <typename... Enumerators>
+constexpr void AddValues(Hash& hash, Enumerators... enumerators) {
+  (hash.Add(static_cast<uint64_t>(enumerators)), ...);
+}
+
+constexpr uint64_t Compute() {
+  Hash hash;
+  AddFields<RnnAttrsLayout, RnnConfigLayout, SequenceLengthsLayout, RnnProblemLayout,
+            BlockLstmConfigLayout, BlockLstmProblemLayout, LinearRecurrenceProblemLayout,
+            ThreadBudgetLayout, ParallelForLayout, ReserveSizesLayout, MemorySizesLayout,
+            MemoryBlocksLayout, MemorySourceLayout, RnnArgsLayout, PackedFormatLayout,
+            CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
+            CallLayout<LinearRecurrenceProblem>>(hash);
+  for (const CellFacts& facts : kCellFacts) {
+    AddValues(hash, facts.mode, facts.gates, facts.bias_rows, facts.has_c);
+  }
+  AddValues(hash, Activation::kTanh, Activation::kSigmoid, Activation::kHardSigmoid,
+            Activation::kHardSigmoidKeras2, Activation::kRelu, Activation::kLinear);
+  AddValues(hash, InputMode::kLinear, InputMode::kSkip, InputMode::kAuto);
+  AddValues(hash, Direction::kUnidirectional, Direction::kBidirectional);
+  AddValues(hash, kFloat32, kFloat64, kFloat16, kBFloat16);
+  AddValues(hash, ElementType::kFloat32, ElementType::kFloat64, ElementType::kFloat16,
+            ElementType::kBFloat16, ElementType::kInt8, ElementType::kOther);
+  AddValues(hash, kDone, kOtherReserve, kStopped);
+  AddValues(hash, kOpaqueWeights, kKerasWeights);
+  AddValues(hash, kPackedArithmetic, kPackedBFloat16Pairs, kPackedInt8Quads);
+  // The fields of CallTensors are private.
+  hash.Add(sizeof(CallTensors));
+  for (const std::string_view name : kArgNames) hash.Add(name);
+  return hash.value();
+}
+
+}  // namespace layout
+
+constexpr uint64_t kKernelLayout = layout::Compute();
+
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_KERNEL_LAYOUT_H_

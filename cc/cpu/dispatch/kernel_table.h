@@ -1,0 +1,56 @@
+// The C interface between the main library and the kernels of one instruction set.
+#ifndef TF_RNN_OPS_CC_CPU_KERNEL_TABLE_H_
+#define TF_RNN_OPS_CC_CPU_KERNEL_TABLE_H_
+
+#include <cstdint>
+
+#include "cc/cpu/dispatch/kernel_layout.h"
+#include "cc/cpu/kernel_args.h"
+
+namespace rnn_ops {
+namespace cpu {
+
+// Increment this with every change of this table, and with every change of the meaning of what
+// crosses it: kernel_args.h and arg.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
+// Changes of the layout, such as another order of fields, also change kKernelLayout.
+constexpr int32_t kKernelTableVersion = 18;
+
+// No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
+// has validated every argument. The kernels return a KernelResult.
+struct KernelTable {
+  int32_t version;
+  int32_t struct_size;  // sizeof(KernelTable)
+  uint64_t layout;      // kKernelLayout
+  const char* isa;      // "baseline", "avx2", "avx512"
+  int32_t vector_bytes;
+
+  // Sizes that a caller needs before a call. Neither function reads the lengths. With T and B of a
+  // call, rnn_longest_reserve is the ReserveSizes::longest_bytes of the call.
+  PackedFormat (*rnn_packed_format)(const RnnProblem* problem);
+  int64_t (*rnn_longest_reserve)(const RnnProblem* problem);
+
+  int32_t (*rnn_forward)(const RnnArgs* args);
+  int32_t (*rnn_backward)(const RnnArgs* args);
+  int32_t (*rnn_pack)(const RnnArgs* args);
+  int32_t (*block_lstm_forward)(const BlockLstmArgs* args);
+  int32_t (*block_lstm_backward)(const BlockLstmArgs* args);
+  int32_t (*linear_recurrence)(const LinearRecurrenceArgs* args);
+};
+
+// Exported by the shared object of the baseline. Every library of ops is linked to that object. The
+// symbol name contains the version and the layout, so the library does not load with an object of
+// another version or layout.
+template <int32_t version, uint64_t layout = kKernelLayout>
+const KernelTable* BaselineKernelTable();
+template <>
+__attribute__((visibility("default"))) const KernelTable*
+BaselineKernelTable<kKernelTableVersion, kKernelLayout>();
+
+}  // namespace cpu
+}  // namespace rnn_ops
+
+// Exported by the shared object of each other instruction set. The main library opens the object
+// only if the CPU has the instruction set.
+extern "C" const rnn_ops::cpu::KernelTable* tf_rnn_ops_kernel_table();
+
+#endif  // TF_RNN_OPS_CC_CPU_KERNEL_TABLE_H_

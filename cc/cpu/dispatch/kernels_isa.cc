@@ -1,0 +1,39 @@
+// The kernel table of one instruction set. Compiled once for each level, see build_defs.
+#include "cc/cpu/dispatch/kernel_table.h"
+#include "cc/cpu/pass/entry.h"
+#include "cc/cpu/simd/isa.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace {
+
+namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
+
+constexpr rnn_ops::cpu::KernelTable kTable = {
+    /*version=*/rnn_ops::cpu::kKernelTableVersion,
+    /*struct_size=*/sizeof(rnn_ops::cpu::KernelTable),
+    /*layout=*/rnn_ops::cpu::kKernelLayout,
+    /*isa=*/RNN_OPS_ISA_STRING,
+    /*vector_bytes=*/static_cast<int32_t>(sizeof(isa::Packet<float>)),
+    /*rnn_packed_format=*/&isa::FormatOfPacked,
+    /*rnn_longest_reserve=*/&isa::LongestReserve,
+    /*rnn_forward=*/&isa::Run<isa::ForwardPass, rnn_ops::cpu::RnnArgs>,
+    /*rnn_backward=*/&isa::Run<isa::BackwardPass, rnn_ops::cpu::RnnArgs>,
+    /*rnn_pack=*/&isa::Run<isa::PackPass, rnn_ops::cpu::RnnArgs>,
+    /*block_lstm_forward=*/&isa::Run<isa::BlockLstmForwardPass, rnn_ops::cpu::BlockLstmArgs>,
+    /*block_lstm_backward=*/&isa::Run<isa::BlockLstmBackwardPass, rnn_ops::cpu::BlockLstmArgs>,
+    /*linear_recurrence=*/&isa::LinearRecurrence,
+};
+
+}  // namespace
+
+#if defined(RNN_OPS_ISA_AVX512) || defined(RNN_OPS_ISA_AVX2)
+__attribute__((visibility("default"))) const rnn_ops::cpu::KernelTable* tf_rnn_ops_kernel_table() {
+  return &kTable;
+}
+#else
+template <>
+const rnn_ops::cpu::KernelTable* rnn_ops::cpu::BaselineKernelTable<
+    rnn_ops::cpu::kKernelTableVersion, rnn_ops::cpu::kKernelLayout>() {
+  return &kTable;
+}
+#endif

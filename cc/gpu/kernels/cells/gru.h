@@ -1,0 +1,45 @@
+// GRU with the reset gate after the product, as in cuDNN:
+//   z, r = s(.); n = a(x_n + r * h_n); h = z * h_prev + (1 - z) * n
+#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_H_
+#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_H_
+
+#include "cc/gpu/kernels/cells/cell.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace elementwise {
+
+template <typename A>
+struct Gru {
+  enum Gate { kUpdate = 0, kReset = 1, kCandidate = 2 };
+  enum { kFromH = 3 };  // h_n among the saved numbers
+  enum { kGates = 3, kSaved = 4, kHasC = 0, kCarriesH = 1 };
+
+  RNN_OPS_DEVICE static void Forward(const CellArgs<A>& args, const A* x, const A* h, A* saved, A*,
+                                     A* h_new) {
+    const A update = args.Gate(x[kUpdate] + h[kUpdate]);
+    const A reset = args.Gate(x[kReset] + h[kReset]);
+    const A candidate = args.State(x[kCandidate] + reset * h[kCandidate]);
+    saved[kUpdate] = update, saved[kReset] = reset, saved[kCandidate] = candidate;
+    saved[kFromH] = h[kCandidate];
+    *h_new = update * args.h_prev + (A(1) - update) * candidate;
+  }
+
+  // dn = dh * (1 - z) * a'(n); dz = dh * (h_prev - n) * s'(z); dr = dn * h_n * s'(r).
+  RNN_OPS_DEVICE static void Backward(const CellArgs<A>& args, const A* saved, A dh,
+                                      CellGradients<A>* d) {
+    const A update = saved[kUpdate], reset = saved[kReset], candidate = saved[kCandidate];
+    const A d_candidate = dh * (A(1) - update) * args.StateSlope(candidate);
+    d->dx[kUpdate] = d->dh[kUpdate] = dh * (args.h_prev - candidate) * args.GateSlope(update);
+    d->dx[kReset] = d->dh[kReset] = d_candidate * saved[kFromH] * args.GateSlope(reset);
+    d->dx[kCandidate] = d_candidate;
+    d->dh[kCandidate] = d_candidate * reset;
+    d->direct = dh * update;
+  }
+};
+
+}  // namespace elementwise
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_H_

@@ -1,0 +1,47 @@
+// GRU with the reset gate before the product, as in the paper. A step has two products:
+//   z, r = s(.); m = r * h_prev
+//   n = a(x_n + m R_n); h = z * h_prev + (1 - z) * n
+#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_RESET_BEFORE_H_
+#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_RESET_BEFORE_H_
+
+#include "cc/gpu/kernels/cells/cell.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace elementwise {
+
+// The names and functions of other cells, in two parts: before and after the second product.
+template <typename A>
+struct GruResetBefore {
+  enum Gate { kUpdate = 0, kReset = 1, kCandidate = 2 };
+  enum { kGates = 3, kSaved = 3, kHasC = 0, kCarriesH = 1 };
+
+  RNN_OPS_DEVICE static A Candidate(const CellArgs<A>& args, A x, A from_m) {
+    return args.State(x + from_m);
+  }
+  RNN_OPS_DEVICE static A NewH(const CellArgs<A>& args, A update, A candidate) {
+    return update * args.h_prev + (A(1) - update) * candidate;
+  }
+
+  // dn and dz as in Gru, without dr.
+  RNN_OPS_DEVICE static void Backward(const CellArgs<A>& args, const A* saved, A dh,
+                                      CellGradients<A>* d) {
+    const A update = saved[kUpdate], candidate = saved[kCandidate];
+    d->dx[kCandidate] = dh * (A(1) - update) * args.StateSlope(candidate);
+    d->dx[kUpdate] = dh * (args.h_prev - candidate) * args.GateSlope(update);
+    d->direct = dh * update;
+  }
+
+  // dr = dm * h_prev * s'(r); dh_prev += dm * r.
+  RNN_OPS_DEVICE static void BackAfterSecond(const CellArgs<A>& args, const A* saved, A dm,
+                                             CellGradients<A>* d) {
+    d->dx[kReset] = dm * args.h_prev * args.GateSlope(saved[kReset]);
+    d->direct += dm * saved[kReset];
+  }
+};
+
+}  // namespace elementwise
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_RESET_BEFORE_H_

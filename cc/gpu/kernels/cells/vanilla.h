@@ -1,0 +1,31 @@
+// One gate: h = a(.).
+#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_VANILLA_H_
+#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_VANILLA_H_
+
+#include "cc/gpu/kernels/cells/cell.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace elementwise {
+
+template <typename A>
+struct Vanilla {
+  enum { kGates = 1, kSaved = 1, kHasC = 0, kCarriesH = 0 };
+
+  RNN_OPS_DEVICE static void Forward(const CellArgs<A>& args, const A* x, const A* h, A* saved, A*,
+                                     A* h_new) {
+    *h_new = saved[0] = args.State(x[0] + h[0]);
+  }
+
+  RNN_OPS_DEVICE static void Backward(const CellArgs<A>& args, const A* saved, A dh,
+                                      CellGradients<A>* d) {
+    d->dx[0] = d->dh[0] = dh * args.StateSlope(saved[0]);
+    d->direct = A(0);
+  }
+};
+
+}  // namespace elementwise
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_VANILLA_H_

@@ -1,0 +1,93 @@
+// The factors of a persistent kernel's products, in words of 32 bits.
+//
+//   kPerWord   elements of a word
+//   kElement   the type of the tensors (TensorElement)
+//   Load       a word of a matrix in memory: elements `first` and, of 16 bits, `second`
+//   Store      an element for the other blocks
+//   Multiply   d[n] += a b[n] for two words of k in each lane, see warp.h
+#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_OPERAND_H_
+#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_OPERAND_H_
+
+#include "cc/gpu/kernels/layer_args.h"
+#include "cc/gpu/kernels/persistent/warp.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace elementwise {
+
+typedef float Tile[4];    // what a lane holds of a product of 16 x 8
+typedef Word Pair[2];     // what it holds of a factor of 8 columns
+typedef Word Quartet[4];  // and of a factor of 16 rows
+
+template <typename T>
+struct NarrowOperand {
+  enum { kPerWord = 2 };
+
+  RNN_OPS_DEVICE static Word Load(const void* matrix, int first, int second) {
+    const unsigned short* from = static_cast<const unsigned short*>(matrix);
+    return (first < 0 ? 0u : from[first]) | (second < 0 ? 0u : (Word)from[second] << 16);
+  }
+  RNN_OPS_DEVICE static void Store(float value, Word* to, Int64 at) {
+    T narrow;
+    Narrow(value, &narrow);
+    StoreExchanged(narrow.bits, reinterpret_cast<unsigned short*>(to) + at);
+  }
+};
+
+struct BFloat16Operand : NarrowOperand<BFloat16> {
+  enum { kElement = kBFloat16 };
+  template <int kCount>
+  RNN_OPS_DEVICE static void Multiply(Tile* d, const Quartet& a, const Pair* b, Word) {
+    RNN_OPS_UNROLL for (int n = 0; n < kCount; ++n) MultiplyBFloat16(d[n], a, b[n][0], b[n][1]);
+  }
+};
+
+struct HalfOperand : NarrowOperand<Half> {
+  enum { kElement = kHalf };
+  template <int kCount>
+  RNN_OPS_DEVICE static void Multiply(Tile* d, const Quartet& a, const Pair* b, Word) {
+    RNN_OPS_UNROLL for (int n = 0; n < kCount; ++n) MultiplyHalf(d[n], a, b[n][0], b[n][1]);
+  }
+};
+
+struct WideOperand {
+  enum { kPerWord = 1, kElement = kArithmetic };
+
+  RNN_OPS_DEVICE static Word Load(const void* matrix, int first, int) {
+    return first < 0 ? 0u : static_cast<const Word*>(matrix)[first];
+  }
+  RNN_OPS_DEVICE static void Store(float value, Word* to, Int64 at) {
+    StoreExchanged(BitsOf(value), to + at);
+  }
+};
+
+// x = high + low in TF32. The low part is NaN for infinity and for numbers above 3.402 * 10^38,
+// whose high part is infinite; then the product is NaN too.
+RNN_OPS_DEVICE void SplitTf32(Word x, Word* high, Word* low) {
+  *high = RoundToTf32(FloatFromBits(x));
+  *low = BitsOf(FloatFromBits(x) - FloatFromBits(*high));
+}
+
+// float32 as three products of TF32: the error is that of float32.
+struct Float32Operand : WideOperand {
+  // `zero`: 0, which the compiler does not know. Otherwise it would keep both parts of the weights
+  // in registers between the steps, where they do not fit.
+  template <int kCount>
+  RNN_OPS_DEVICE static void Multiply(Tile* d, const Quartet& a, const Pair* b, Word zero) {
+    Quartet a_high, a_low;
+    RNN_OPS_UNROLL for (int e = 0; e < 4; ++e) SplitTf32(a[e] ^ zero, &a_high[e], &a_low[e]);
+    RNN_OPS_UNROLL for (int n = 0; n < kCount; ++n) {
+      Pair high, low;
+      RNN_OPS_UNROLL for (int e = 0; e < 2; ++e) SplitTf32(b[n][e] ^ zero, &high[e], &low[e]);
+      MultiplyTf32(d[n], a_low, high[0], high[1]);
+      MultiplyTf32(d[n], a_high, low[0], low[1]);
+      MultiplyTf32(d[n], a_high, high[0], high[1]);
+    }
+  }
+};
+
+}  // namespace elementwise
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_OPERAND_H_

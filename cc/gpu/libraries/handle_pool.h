@@ -1,0 +1,71 @@
+// cuDNN handles. Only one call at a time uses a handle.
+#ifndef TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
+#define TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "cc/core/status.h"
+#include "cc/gpu/libraries/descriptors.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+// Each (device, stream) has one handle, and calls on the stream wait for each other.
+// WHY one handle: creating a handle takes milliseconds, two threads must not use a handle at once,
+// and a handle holds device memory outside the caller's allocator. The stream runs its calls one
+// after the other anyway.
+class HandlePool {
+  struct Slot {
+    std::unique_ptr<CudnnHandle> handle;  // null: not created yet
+    bool taken = false;
+    int users = 0;         // calls that have or await the handle
+    int64_t last_use = 0;  // the number of Acquire() calls so far
+  };
+
+ public:
+  // More streams share no handles, but the handle of the stream that was idle for the longest time
+  // is destroyed. WHY: programs may make streams all the time.
+  static constexpr int kMostPerDevice = 16;
+
+  // Exclusive use of a handle until the lease is destroyed.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease();
+    cudnnHandle_t get() const { return slot_->handle->get(); }
+
+   private:
+    friend class HandlePool;
+    HandlePool* pool_ = nullptr;
+    Slot* slot_ = nullptr;
+  };
+
+  explicit HandlePool(const CudnnApi* api) : api_(*api) {}
+
+  // Waits for the handle of `stream`, whose context must be current. The handle enqueues on
+  // `stream`. `lease`: an empty lease.
+  Status Acquire(int device, void* stream, Lease* lease);
+
+ private:
+  // Removes a handle if `device` has too many. The caller holds the lock, and destroys the handle
+  // after releasing the lock, because cuDNN then waits for the device.
+  std::unique_ptr<CudnnHandle> RemoveSurplus(int device);
+
+  const CudnnApi& api_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::map<std::pair<int, void*>, Slot> slots_;  // only its user accesses a taken slot's handle
+  int64_t uses_ = 0;
+};
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_

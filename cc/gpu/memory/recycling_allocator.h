@@ -1,0 +1,34 @@
+// Scratch memory that one call uses several times.
+#ifndef TF_RNN_OPS_CC_GPU_RECYCLING_ALLOCATOR_H_
+#define TF_RNN_OPS_CC_GPU_RECYCLING_ALLOCATOR_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "cc/gpu/memory/device_allocator.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+// Allocates the same memory again after Reset(). Correct on one stream, which runs its work in
+// order.
+class RecyclingAllocator : public DeviceAllocator {
+ public:
+  explicit RecyclingAllocator(DeviceAllocator* base) : base_(base) {}
+  void* Allocate(int64_t bytes) override;
+  void Reset();
+
+ private:
+  struct Block {
+    void* memory;
+    int64_t bytes;
+    bool used;
+  };
+  DeviceAllocator* const base_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_RECYCLING_ALLOCATOR_H_

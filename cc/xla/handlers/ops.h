@@ -1,0 +1,24 @@
+// The functions that the handlers call.
+#ifndef TF_RNN_OPS_CC_FFI_OPS_H_
+#define TF_RNN_OPS_CC_FFI_OPS_H_
+
+#include "cc/core/op/op_spec.h"
+#include "cc/core/status.h"
+#include "cc/xla/handlers/call.h"
+
+namespace rnn_ops {
+namespace ffi {
+
+// Ops of the CudnnRNN family and of LayerRNN.
+Status RnnForward(const OpSpec& op, Call* call);
+Status RnnBackprop(const OpSpec& op, Call* call);
+
+Status BlockLstm(const OpSpec& op, Call* call);
+Status BlockLstmGrad(const OpSpec& op, Call* call);
+
+Status LinearRecurrence(const OpSpec& op, Call* call);
+
+}  // namespace ffi
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_FFI_OPS_H_

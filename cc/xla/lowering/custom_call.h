@@ -1,0 +1,154 @@
+// Lowers an op to a call of its handler in cc/xla/handlers.
+#ifndef TF_RNN_OPS_CC_TF_XLA_CUSTOM_CALL_H_
+#define TF_RNN_OPS_CC_TF_XLA_CUSTOM_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cc/core/op/rnn_config.h"
+#include "cc/xla/lowering/inferred.h"
+#include "cc/xla/lowering/operands.h"
+#include "cc/xla/lowering/padding.h"
+#include "cc/xla/lowering/reserve_size.h"
+#include "tensorflow/compiler/tf2xla/type_util.h"
+#include "tsl/platform/tensor_float_32_utils.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+// Each compiled call has its own number, see cc/xla/handlers/handlers.h.
+inline int64_t NextCallSite() {
+  static std::atomic<int64_t> next{0};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+inline xla::Shape RowMajor(xla::PrimitiveType type, absl::Span<const int64_t> dims) {
+  return xla::ShapeUtil::MakeShapeWithDescendingLayout(type, dims);
+}
+
+// Additional attributes of the handlers for GPUs (cc/xla/handlers/gpu_handlers.h).
+inline std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
+                                 const std::vector<XlaTensor>& operands) {
+  std::string text =
+      StrCat(", allow_tf32 = ", tsl::tensor_float_32_execution_enabled() ? "true" : "false");
+  if (op.family == OpFamily::kLayerRnn) return text;
+  const bool block_lstm = IsBlockLstm(op);
+  const int index = op.Input(block_lstm ? Arg::seq_len_max : Arg::sequence_lengths);
+  const tensorflow::DataType type = block_lstm ? tensorflow::DT_INT64 : tensorflow::DT_INT32;
+  const auto known = tensorflow::XlaExpression::XlaOp(operands[index].op, type)
+                         .ResolveConstant(context->compiler()->client());
+  if (!known.ok() || !known->has_value()) return text;
+  const Tensor& values = **known;
+  text += block_lstm ? ", seq_len_max = array<i64" : ", sequence_lengths = array<i32";
+  for (int64_t k = 0; k < values.NumElements(); ++k) {
+    text += k == 0 ? ": " : ", ";
+    text += block_lstm ? StrCat(values.flat<int64_t>()(k)) : StrCat(values.flat<int32_t>()(k));
+  }
+  return text + ">";
+}
+
+// The results of the handler with the name of an op, as a tuple.
+// WHY the layouts: without them XLA for GPUs may let a transposition next to the call change them,
+// and the handlers read and write row-major tensors only.
+inline XlaOp CallHandler(const std::string& name, XlaOpKernelContext* context,
+                         const std::vector<XlaTensor>& operands,
+                         const std::vector<xla::Shape>& results, const std::string& attributes,
+                         bool has_side_effect) {
+  std::vector<XlaOp> inputs;
+  std::vector<xla::Shape> shapes;
+  for (const XlaTensor& operand : operands) {
+    inputs.push_back(operand.op);
+    shapes.push_back(RowMajor(operand.shape.element_type(), operand.shape.dimensions()));
+  }
+  return xla::CustomCallWithLayout(
+      context->builder(), name, inputs, xla::ShapeUtil::MakeTupleShape(results), shapes, attributes,
+      has_side_effect, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
+      xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+}
+
+// Calls the handler of node.op(), which must be an op of this library.
+inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu,
+                          std::vector<XlaTensor> operands, std::vector<XlaOp>* results) {
+  ProgramPlace place;
+  place.gpu = on_gpu;
+  place.device = context->compiler()->options().device_ordinal;
+  const OpSpec& op = SpecOf(node.op());
+  const bool block_lstm = IsBlockLstm(op), is_gradient = op.gradients.count > 0;
+  const bool linear = &op == &kLinearRecurrence;
+  std::string name = "lstm";
+  RnnMode mode = RnnMode::kLstm;
+  tensorflow::TryGetNodeAttr(node, "rnn_mode", &name);
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(name, &mode)));
+  bool time_major = true;
+  if (op.attrs.time_major && !block_lstm) {
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
+  }
+  Padding padding(op, FactsOf(mode).has_c, time_major);
+  RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(&operands));
+
+  Inferred inferred;
+  RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
+  if (padding.any()) {
+    // After the shape function, because the shapes must be final.
+    const xla::Shape& shape = operands[padding.sequence()].shape;
+    if (linear) {
+      for (XlaTensor& operand : operands) {
+        if (operand.shape.dimensions().size() == 3) operand.op = padding.ZeroSequence(operand);
+      }
+    } else if (!block_lstm) {
+      padding.ShortenLengths(shape, &operands[op.Input(Arg::sequence_lengths)]);
+    } else {
+      padding.CheckSeqLenMax(shape, &operands[op.Input(Arg::seq_len_max)]);
+      for (int k = 0; is_gradient && k < static_cast<int>(operands.size()); ++k) {
+        const int dim = padding.DimOf(k, Dim::kB);
+        if (dim != kAbsent) operands[k].op = padding.ZeroRows(operands[k], dim);
+      }
+    }
+  }
+
+  std::vector<xla::Shape> shapes;
+  for (int k = 0; k < inferred.context()->num_outputs(); ++k) {
+    tensorflow::DataType type;
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OutputTypeForNode(node, inferred.op_def(), k, &type));
+    PartialShape shape = inferred.output(k);
+    if (shape.dims == std::vector<int64_t>{kUnknownDim}) {
+      RNN_OPS_TF_RETURN_IF_ERROR(
+          ReserveSize(node, inferred.context(), type, place, &shape.dims[0]));
+    }
+    xla::PrimitiveType xla_type;
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &xla_type));
+    shapes.push_back(RowMajor(xla_type, shape.dims));
+  }
+
+  // Dropout draws masks, so two calls with equal inputs have different results.
+  float dropout = 0;
+  bool is_training = false;
+  const bool draws = node.op() == kForward &&
+                     tensorflow::TryGetNodeAttr(node, "dropout", &dropout) && dropout > 0 &&
+                     tensorflow::TryGetNodeAttr(node, "is_training", &is_training) && is_training;
+  const std::string more = on_gpu ? GpuAttributes(context, op, operands) : "";
+  const XlaOp tuple =
+      CallHandler(node.op(), context, operands, shapes,
+                  AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0, more), draws);
+  const bool batch_first_state = op.family != OpFamily::kCudnnRnn || !time_major;
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    XlaOp result = xla::GetTupleElement(tuple, static_cast<int64_t>(k));
+    const bool state = shapes[k].dimensions().size() > 1 && (k == 1 || k == 2);
+    const bool is_sequence = linear && shapes[k].dimensions().size() == 3;
+    if (k == 0 || is_sequence || (block_lstm && !is_gradient)) {
+      result = padding.RestoreSequence(result);
+    } else if (state) {
+      result = padding.RestoreState(result, batch_first_state ? 0 : 1);
+    }
+    results->push_back(result);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_TF_XLA_CUSTOM_CALL_H_
