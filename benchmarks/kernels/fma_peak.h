@@ -1,11 +1,8 @@
 // The rate of the arithmetic units of one core, to hold measurements against.
-#ifndef TF_RNN_OPS_BENCHMARKS_KERNELS_FMA_PEAK_H_
-#define TF_RNN_OPS_BENCHMARKS_KERNELS_FMA_PEAK_H_
+#pragma once
 
 #include <cstdint>
 
 // Best float32 GFLOP/s of one core with vectors of that many bytes (16: multiply and add apart, as
 // the baseline has no fused one). The CPU must have the instructions.
 double FmaPeak(int32_t vector_bytes);
-
-#endif  // TF_RNN_OPS_BENCHMARKS_KERNELS_FMA_PEAK_H_

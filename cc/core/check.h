@@ -1,6 +1,5 @@
 // Preconditions that callers inside this project must meet.
-#ifndef TF_RNN_OPS_CC_CORE_CHECK_H_
-#define TF_RNN_OPS_CC_CORE_CHECK_H_
+#pragma once
 
 // RNN_DCHECK(condition): aborts with the text of the condition if the condition is false. The check
 // is compiled with -DRNN_OPS_DCHECK: in sanitizer builds, in fuzz targets and in the sources that a
@@ -29,5 +28,3 @@
   } while (false)
 
 #endif
-
-#endif  // TF_RNN_OPS_CC_CORE_CHECK_H_

@@ -1,7 +1,6 @@
 // Sizes that cannot overflow: a result outside [0, 2^62) becomes "does not fit", and every result
 // computed from that size is "does not fit" too.
-#ifndef TF_RNN_OPS_CC_CORE_CHECKED_MATH_H_
-#define TF_RNN_OPS_CC_CORE_CHECKED_MATH_H_
+#pragma once
 
 #include <cstdint>
 
@@ -40,5 +39,3 @@ class CheckedSize {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_CHECKED_MATH_H_

@@ -1,6 +1,5 @@
 // A status without exceptions and without TensorFlow. Every check returns one.
-#ifndef TF_RNN_OPS_CC_CORE_STATUS_H_
-#define TF_RNN_OPS_CC_CORE_STATUS_H_
+#pragma once
 
 #include <sstream>
 #include <string>
@@ -71,5 +70,3 @@ Status Internal(const Parts&... parts) {
     ::rnn_ops::Status rnn_ops_status_ = (expr);        \
     if (!rnn_ops_status_.ok()) return rnn_ops_status_; \
   } while (false)
-
-#endif  // TF_RNN_OPS_CC_CORE_STATUS_H_

@@ -1,6 +1,5 @@
 // Warnings for users, in one log for all parts of a library.
-#ifndef TF_RNN_OPS_CC_CORE_WARNING_H_
-#define TF_RNN_OPS_CC_CORE_WARNING_H_
+#pragma once
 
 #include <cstdio>
 #include <string>
@@ -19,5 +18,3 @@ inline void SetWarningSink(WarningSink sink) { warning_sink = sink; }
 inline void Warn(const std::string& text) { warning_sink("tf_rnn_ops: " + text); }
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_WARNING_H_

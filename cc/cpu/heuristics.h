@@ -3,8 +3,7 @@
 //
 // Constants with a reference to docs/history/performance.md were measured there, on at most 16
 // cores. The other constants are estimates.
-#ifndef TF_RNN_OPS_CC_CPU_HEURISTICS_H_
-#define TF_RNN_OPS_CC_CPU_HEURISTICS_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +12,7 @@
 #include "cc/core/runtime/stages.h"
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 // ---- Estimated cost of work on one thread, in nanoseconds ----
 // The estimates are rough on purpose: they only have to distinguish microseconds from milliseconds.
@@ -199,7 +197,4 @@ inline int64_t PiecesOfItem(int64_t panels, int64_t columns, int64_t threads) {
   return std::clamp(columns / kFewestColumnsOfPiece, int64_t{1}, (threads + panels - 1) / panels);
 }
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CPU_HEURISTICS_H_
+}  // namespace rnn_ops::cpu

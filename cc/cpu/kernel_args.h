@@ -1,8 +1,7 @@
 // The arguments of the CPU kernels. They contain only plain data, because they cross the boundary
 // between the main library and the shared object of an instruction set (docs/design.md, "One wheel
 // for every CPU").
-#ifndef TF_RNN_OPS_CC_CPU_KERNEL_ARGS_H_
-#define TF_RNN_OPS_CC_CPU_KERNEL_ARGS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/rnn_types.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 // The threads of a call and their costs.
 struct ThreadBudget {
@@ -156,7 +154,4 @@ struct LinearRecurrenceProblem {
 
 using LinearRecurrenceArgs = CallArgs<LinearRecurrenceProblem>;
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CPU_KERNEL_ARGS_H_
+}  // namespace rnn_ops::cpu

@@ -1,14 +1,12 @@
 // Converts the tensors of a call to the arguments of the GPU functions.
-#ifndef TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
-#define TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
+#pragma once
 
 #include "cc/core/op/call_tensors.h"
 #include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/gpu/steps/block_lstm_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The inputs that the forward and backward ops share.
 template <typename Args>
@@ -141,7 +139,4 @@ inline void SetLayerBackward(const CallTensors& t, LayerBackwardArgs* args) {
   args->dlayer_norm = t.out(Arg::layer_norm);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
+}  // namespace rnn_ops::gpu

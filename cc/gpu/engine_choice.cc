@@ -7,8 +7,7 @@
 #include "cc/gpu/libraries/driver_api.h"
 #include "cc/gpu/persistent/persistent_steps.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 // Note [Measured rows]: the bounds below were measured on an H100 only (docs/history/gpu-h100.md,
@@ -131,5 +130,4 @@ Status ChooseEngine(const RnnConfig& config, Dtype dtype, void* stream, EngineCh
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,7 +1,6 @@
 // The choice of what runs a problem on a GPU: cuDNN, or one of this package's two implementations.
 // Pure functions of the problem and the GPU, so the same problem runs in the same way in every run.
-#ifndef TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
-#define TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
+#pragma once
 
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/rnn_config.h"
@@ -9,8 +8,7 @@
 #include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/libraries/device_traits.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The values of the environment variable TF_RNN_OPS_GPU_ALGO.
 enum class EnginePolicy {
@@ -39,7 +37,4 @@ EngineChoice ChooseEngine(EnginePolicy policy, const RnnConfig& config, Dtype dt
 // Null: that of the current context.
 Status ChooseEngine(const RnnConfig& config, Dtype dtype, void* stream, EngineChoice* choice);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ENGINE_CHOICE_H_
+}  // namespace rnn_ops::gpu

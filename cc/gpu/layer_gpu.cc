@@ -5,8 +5,7 @@
 #include "cc/gpu/steps/block_lstm_gpu.h"
 #include "cc/gpu/steps/layer_executor.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 template <typename Args>
@@ -47,5 +46,4 @@ Status BlockLstmBackward(const BlockLstmBackwardArgs& args, DeviceAllocator* all
   return RunShared(RunBlockLstmBackward, args, allocator, stream);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,7 +1,6 @@
 // LayerRNN and its gradient on a GPU: one layer and one direction, with every cell and option of
 // the CPU. cuBLAS computes the products, and the kernels of elementwise/ compute the rest.
-#ifndef TF_RNN_OPS_CC_GPU_LAYER_LAYER_GPU_H_
-#define TF_RNN_OPS_CC_GPU_LAYER_LAYER_GPU_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/core/status.h"
 #include "cc/gpu/memory/device_allocator.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // A validated problem of one layer and one direction, with weights in Keras's layout.
 struct LayerProblem : RnnConfig {
@@ -79,7 +77,4 @@ int64_t LayerReserveBytes(const LayerProblem& problem);
 Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream);
 Status LayerBackward(const LayerBackwardArgs& args, DeviceAllocator* allocator, void* stream);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_LAYER_LAYER_GPU_H_
+}  // namespace rnn_ops::gpu

@@ -9,8 +9,7 @@
 #include "cc/gpu/libraries/driver_api.h"
 #include "cc/gpu/steps/stack/stack_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 struct SharedExecutor {
@@ -104,5 +103,4 @@ Status CudnnVersion(int64_t* version) {
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // The CudnnRNN family on a GPU, on raw device pointers and a stream.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_GPU_H_
-#define TF_RNN_OPS_CC_GPU_RNN_GPU_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/gpu/cudnn/dropout_generator.h"
 #include "cc/gpu/memory/device_allocator.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // One stack. Validate() and, for the lengths, ValidateSequenceLengths() must have checked it.
 struct StackProblem : RnnConfig {
@@ -110,7 +108,4 @@ Status RnnReserveBytes(const StackProblem& problem, int device, int64_t* bytes);
 // The version of the cuDNN library that the functions above use, such as 90300.
 Status CudnnVersion(int64_t* version);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_GPU_H_
+}  // namespace rnn_ops::gpu

@@ -13,8 +13,7 @@
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::Allocator;
 using ::tensorflow::AllocatorAttributes;
@@ -111,5 +110,4 @@ absl::Status AllocateLargeOutput(OpKernelContext* context, int index, const Tens
   return absl::OkStatus();
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // The base class of all OpKernels of this library.
-#ifndef TF_RNN_OPS_CC_TF_CHECKED_OP_KERNEL_H_
-#define TF_RNN_OPS_CC_TF_CHECKED_OP_KERNEL_H_
+#pragma once
 
 #include <new>
 
@@ -8,8 +7,7 @@
 #include "cc/core/op/op_spec.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // If memory runs out, the op fails instead of the process. TensorFlow catches no exceptions.
 class CheckedOpKernel : public tensorflow::OpKernel {
@@ -36,7 +34,4 @@ class KernelOf : public DeviceKernel {
   explicit KernelOf(tensorflow::OpKernelConstruction* context) : DeviceKernel(context, op) {}
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_CHECKED_OP_KERNEL_H_
+}  // namespace rnn_ops::tf_kernels

@@ -9,8 +9,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/platform/logging.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::DataType;
 using ::tensorflow::Tensor;
@@ -126,5 +125,4 @@ void CopyElements(const Tensor& from, Tensor* to) {
   if (from.TotalBytes() > 0) std::memcpy(to->data(), from.data(), from.TotalBytes());
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

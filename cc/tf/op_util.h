@@ -1,6 +1,5 @@
 // Conversions between TensorFlow and the core, for the ops and kernels of cc/tf.
-#ifndef TF_RNN_OPS_CC_TF_OP_UTIL_H_
-#define TF_RNN_OPS_CC_TF_OP_UTIL_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -22,8 +21,7 @@
     if (!rnn_ops_tf_status_.ok()) return rnn_ops_tf_status_; \
   } while (false)
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 absl::Status ToTf(const Status& status);
 Status FromTf(const absl::Status& status);
@@ -73,7 +71,4 @@ void SetZero(tensorflow::Tensor* tensor);
 // Copies the elements. Both tensors must have the same type and number of elements.
 void CopyElements(const tensorflow::Tensor& from, tensorflow::Tensor* to);
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_OP_UTIL_H_
+}  // namespace rnn_ops::tf_kernels

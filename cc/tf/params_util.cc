@@ -6,8 +6,7 @@
 
 #include "cc/core/op/param_layout.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -84,5 +83,4 @@ absl::Status CheckParamsSizeFits(int64_t size, bool is_int32) {
       StrCat("params_size is ", size, ", which S=int32 cannot hold. Use S=int64."));
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

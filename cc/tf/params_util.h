@@ -1,6 +1,5 @@
 // Checks of the ops on the opaque parameter buffer, for shape functions and kernels.
-#ifndef TF_RNN_OPS_CC_TF_PARAMS_UTIL_H_
-#define TF_RNN_OPS_CC_TF_PARAMS_UTIL_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // The positions of the inputs of these ops.
 struct RnnParamsInput {
@@ -69,7 +67,4 @@ absl::Status CheckParamsShape(const RnnConfig& config, const PartialShape& shape
 // Returns InvalidArgument if `size` does not fit the type of CudnnRNNParamsSize's output.
 absl::Status CheckParamsSizeFits(int64_t size, bool is_int32);
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_PARAMS_UTIL_H_
+}  // namespace rnn_ops::tf_kernels

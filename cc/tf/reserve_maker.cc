@@ -3,8 +3,7 @@
 #include "cc/cpu/call/op_run.h"
 #include "cc/gpu/layer_gpu.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 int64_t GpuElements(const LayerReserveCall& call) {
@@ -77,5 +76,4 @@ Status CheckReserveMaker(const LayerReserveCall& call, DeviceKind reader,
       Name(other), " for these inputs and attributes.");
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,7 +1,6 @@
 // Tells from its size whether a reserve space of LayerRNN comes from another kind of device than
 // the one that reads it. The CPU and the GPU have reserve spaces of their own.
-#ifndef TF_RNN_OPS_CC_TF_RESERVE_MAKER_H_
-#define TF_RNN_OPS_CC_TF_RESERVE_MAKER_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/core/op/shapes.h"
 #include "cc/core/status.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 enum class DeviceKind { kCpu, kGpu };
 
@@ -31,7 +29,4 @@ int64_t LayerReserveElements(const LayerReserveCall& call, DeviceKind device);
 Status CheckReserveMaker(const LayerReserveCall& call, DeviceKind reader,
                          const PartialShape& reserve_space);
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_RESERVE_MAKER_H_
+}  // namespace rnn_ops::tf_kernels

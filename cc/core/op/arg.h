@@ -1,6 +1,5 @@
 // The tensors of the ops.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_ARG_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_ARG_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -44,5 +43,3 @@ constexpr int Index(Arg arg) { return static_cast<int>(arg); }
 constexpr std::string_view Name(Arg arg) { return kArgNames[Index(arg)]; }
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_ARG_H_

@@ -1,6 +1,5 @@
 // The data pointers of the tensors of one call.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_CALL_TENSORS_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_CALL_TENSORS_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -64,5 +63,3 @@ class CallTensors {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_CALL_TENSORS_H_

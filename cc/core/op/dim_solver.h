@@ -1,7 +1,6 @@
 // Finds the sizes for letters (T, B, I, ...) from the shapes of tensors. If two tensors disagree,
 // the error names both.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_DIM_SOLVER_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_DIM_SOLVER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -81,5 +80,3 @@ Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* s
 Status FinishBlockLstm(const PartialShape& w, DimSolver* solver);
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_DIM_SOLVER_H_

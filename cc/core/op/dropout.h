@@ -1,7 +1,6 @@
 // Counter-based dropout masks. A bit depends only on the key and the position of the element, so
 // masks are the same for any number of threads, layout or order of evaluation.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_DROPOUT_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_DROPOUT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -40,5 +39,3 @@ inline uint64_t DropThreshold(float rate) {
 }
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_DROPOUT_H_

@@ -1,6 +1,5 @@
 // Whether every training call draws the same dropout masks.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_DROPOUT_RESET_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_DROPOUT_RESET_H_
+#pragma once
 
 #include "cc/core/status.h"
 
@@ -12,5 +11,3 @@ namespace rnn_ops {
 Status ParseResetRndGenState(const char* value, bool* resets);
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_DROPOUT_RESET_H_

@@ -1,6 +1,5 @@
 // The element types of the tensors of networks.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_DTYPE_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_DTYPE_H_
+#pragma once
 
 #include <cstdint>
 
@@ -62,5 +61,3 @@ constexpr const char* Name(Dtype dtype) {
 }
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_DTYPE_H_

@@ -1,7 +1,6 @@
 // The ops that run an RNN. Each op is a table: its attributes, and the name, shape and type of
 // every tensor. Shape functions, kernels, XLA handlers and error messages read the tables.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_OP_SPEC_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_OP_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -142,5 +141,3 @@ extern const OpSpec kBlockLstm;
 extern const OpSpec kBlockLstmGrad;
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_OP_SPEC_H_

@@ -1,6 +1,5 @@
 // The position of each weight and bias in the opaque parameter buffer. See docs/param-layout.md.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_PARAM_LAYOUT_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_PARAM_LAYOUT_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -56,5 +55,3 @@ class ParamLayout {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_PARAM_LAYOUT_H_

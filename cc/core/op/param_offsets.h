@@ -1,7 +1,6 @@
 // Start offsets of the parts of the opaque parameter buffer: the only code that defines the layout
 // of docs/param-layout.md. Plain arithmetic, for kernels and validation.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_PARAM_OFFSETS_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_PARAM_OFFSETS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -42,5 +41,3 @@ struct ParamOffsets {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_PARAM_OFFSETS_H_

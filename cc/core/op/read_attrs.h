@@ -1,6 +1,5 @@
 // Reads the attributes of an op from any container.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_READ_ATTRS_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_READ_ATTRS_H_
+#pragma once
 
 #include <string>
 
@@ -60,5 +59,3 @@ Status ReadAttrs(const AttrSet& has, const Get& get, RnnAttrs* attrs) {
 }
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_READ_ATTRS_H_

@@ -1,6 +1,5 @@
 // The configuration of a recurrent network from the attributes and sizes of a call.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_RNN_CONFIG_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_RNN_CONFIG_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -28,5 +27,3 @@ Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_unit
                      int64_t input_size, int64_t max_time, int64_t batch, RnnConfig* config);
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_RNN_CONFIG_H_

@@ -1,7 +1,6 @@
 // The properties of a recurrent network except its tensors. Plain data, so kernels for every
 // instruction set read the same layout.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_RNN_TYPES_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_RNN_TYPES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -142,5 +141,3 @@ struct BlockLstmConfig {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_RNN_TYPES_H_

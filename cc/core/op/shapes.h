@@ -1,8 +1,7 @@
 // Derives the sizes of a call and the shapes of its outputs from the shapes of the inputs of an op.
 // Shape functions pass partly unknown shapes and kernels pass complete shapes, so shape functions
 // and kernels reject the same inputs.
-#ifndef TF_RNN_OPS_CC_CORE_NETWORK_SHAPES_H_
-#define TF_RNN_OPS_CC_CORE_NETWORK_SHAPES_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -94,5 +93,3 @@ Status CheckReserveSpace(const PartialShape& reserve_space, int64_t elements);
 Status MakeBlockLstmConfig(const RnnDims& dims, int64_t seq_len_max, BlockLstmConfig* config);
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_NETWORK_SHAPES_H_

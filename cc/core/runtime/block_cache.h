@@ -1,8 +1,7 @@
 // Large memory blocks that are cached for the next call. Without this cache the C library would
 // return a freed large block to the system, and the next call would pay for a page fault on every
 // page.
-#ifndef TF_RNN_OPS_CC_CORE_MACHINE_BLOCK_CACHE_H_
-#define TF_RNN_OPS_CC_CORE_MACHINE_BLOCK_CACHE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -70,5 +69,3 @@ int64_t CacheLimit(const char* megabytes, int64_t available_bytes);
 BlockCache& ProcessBlockCache();
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_MACHINE_BLOCK_CACHE_H_

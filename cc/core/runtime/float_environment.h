@@ -1,6 +1,5 @@
 // The floating point environment of a thread that computes for an op.
-#ifndef TF_RNN_OPS_CC_CORE_MACHINE_FLOAT_ENVIRONMENT_H_
-#define TF_RNN_OPS_CC_CORE_MACHINE_FLOAT_ENVIRONMENT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -44,5 +43,3 @@ class ScopedFloatEnvironment {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_MACHINE_FLOAT_ENVIRONMENT_H_

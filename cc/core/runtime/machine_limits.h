@@ -1,6 +1,5 @@
 // The part of the machine that this process may use.
-#ifndef TF_RNN_OPS_CC_CORE_MACHINE_MACHINE_LIMITS_H_
-#define TF_RNN_OPS_CC_CORE_MACHINE_MACHINE_LIMITS_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -33,5 +32,3 @@ int AvailableCpus();
 int64_t AvailableMemory();
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_MACHINE_MACHINE_LIMITS_H_

@@ -17,8 +17,7 @@
 //
 // Presence affects speed only, never results: exactly one thread runs a share, because exactly one
 // compare-and-swap of `next` succeeds, and different shares write disjoint data.
-#ifndef TF_RNN_OPS_CC_CORE_MACHINE_STAGES_H_
-#define TF_RNN_OPS_CC_CORE_MACHINE_STAGES_H_
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -137,5 +136,3 @@ class Stages {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_MACHINE_STAGES_H_

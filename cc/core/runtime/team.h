@@ -1,7 +1,6 @@
 // The threads of one op call. The caller always works. Worker threads borrowed from a pool join
 // when the pool starts them, and no thread waits for a worker that has not started.
-#ifndef TF_RNN_OPS_CC_CORE_MACHINE_TEAM_H_
-#define TF_RNN_OPS_CC_CORE_MACHINE_TEAM_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -59,5 +58,3 @@ class Team {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_MACHINE_TEAM_H_

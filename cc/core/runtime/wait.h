@@ -6,8 +6,7 @@
 // the other thread has then lost its CPU, and a spinning thread would keep that CPU (or the CPU
 // quota of a container) from the other thread. The bounds are times instead of numbers of pauses,
 // because the length of a pause differs between CPUs.
-#ifndef TF_RNN_OPS_CC_CORE_MACHINE_WAIT_H_
-#define TF_RNN_OPS_CC_CORE_MACHINE_WAIT_H_
+#pragma once
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -95,5 +94,3 @@ class WaitableWord {
 };
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CORE_MACHINE_WAIT_H_

@@ -8,8 +8,7 @@
 #include "cc/cpu/dispatch/dispatch.h"
 #include "cc/cpu/dispatch/kernel_table.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 namespace {
 
@@ -242,5 +241,4 @@ int64_t LongestReserveBytes(const RnnProblem& problem) {
   return IsEmpty(problem) ? 0 : Kernels().rnn_longest_reserve(&problem);
 }
 
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

@@ -1,7 +1,6 @@
 // Calls of ops on the kernels of this machine, for any framework. The framework's adapter converts
 // the tensors to pointers and to a validated configuration before.
-#ifndef TF_RNN_OPS_CC_CPU_OP_RUN_H_
-#define TF_RNN_OPS_CC_CPU_OP_RUN_H_
+#pragma once
 
 #include <cstdint>
 
@@ -12,8 +11,7 @@
 #include "cc/core/status.h"
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 // The services of a framework for one call.
 class Host {
@@ -59,7 +57,4 @@ Status RunRnnPack(const RnnProblem& problem, const CallTensors& tensors, void* p
 // this size, because it must know a shape before it knows the lengths.
 int64_t LongestReserveBytes(const RnnProblem& problem);
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CPU_OP_RUN_H_
+}  // namespace rnn_ops::cpu

@@ -7,8 +7,7 @@
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/rnn_config.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 constexpr uint64_t kMagic = 0x7466526e6e50636b;  // "tfRnnPck"
@@ -94,5 +93,4 @@ Status CheckPacked(const PackedHeader& expected, int64_t panel_bytes, const void
   return Status();
 }
 
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

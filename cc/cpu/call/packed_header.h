@@ -1,15 +1,13 @@
 // The header of a tensor of packed weights. It identifies the network and the kernels that can read
 // the panels. The panels follow the header (Note [Packed weights] in pass/weights/pack.h).
-#ifndef TF_RNN_OPS_CC_CPU_PACKED_HEADER_H_
-#define TF_RNN_OPS_CC_CPU_PACKED_HEADER_H_
+#pragma once
 
 #include <cstdint>
 
 #include "cc/core/status.h"
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 // The offset of the panels; a multiple of the alignment that the kernels need.
 constexpr int64_t kPackedHeaderBytes = 128;
@@ -46,7 +44,4 @@ void WritePackedHeader(const PackedHeader& header, void* packed);
 Status CheckPacked(const PackedHeader& expected, int64_t panel_bytes, const void* packed,
                    int64_t bytes, bool* usable);
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CPU_PACKED_HEADER_H_
+}  // namespace rnn_ops::cpu

@@ -1,6 +1,5 @@
 // Adapter from a Team to the ParallelFor of the kernels.
-#ifndef TF_RNN_OPS_CC_CPU_TEAM_PARALLEL_FOR_H_
-#define TF_RNN_OPS_CC_CPU_TEAM_PARALLEL_FOR_H_
+#pragma once
 
 #include <cstdint>
 
@@ -8,8 +7,7 @@
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 // The result is valid as long as the team.
 inline ParallelFor ParallelForOf(Team* team) {
@@ -19,7 +17,4 @@ inline ParallelFor ParallelForOf(Team* team) {
              void* arg) { static_cast<Team*>(context)->For(n, worth_threads, fn, arg); }};
 }
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CPU_TEAM_PARALLEL_FOR_H_
+}  // namespace rnn_ops::cpu

@@ -3,8 +3,7 @@
 //   i, f = s(. + c_prev * w_ci, w_cf); g = tanh(.)
 //   c = clip(f * c_prev + i * g)
 //   o = s(. + c * w_co); h = o * tanh(c)
-#ifndef TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_
-#define TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_
+#pragma once
 
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/lstm.h"
@@ -106,5 +105,3 @@ struct BlockLstm {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_

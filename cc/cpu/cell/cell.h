@@ -24,8 +24,7 @@
 //
 // Buffers of gates and of c are padded to whole vectors. Rows of h have exactly H elements.
 // clang-format on
-#ifndef TF_RNN_OPS_CC_CPU_CELL_CELL_H_
-#define TF_RNN_OPS_CC_CPU_CELL_CELL_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -220,5 +219,3 @@ EIGEN_ALWAYS_INLINE void ForUnitBlocks(const UnitRange& range, F&& fn) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_CELL_H_

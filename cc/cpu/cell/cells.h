@@ -1,6 +1,5 @@
 // Selection of a stack's cell by the problem, and the tensors of that cell.
-#ifndef TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
-#define TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
+#pragma once
 
 #include <cstddef>
 #include <new>
@@ -85,5 +84,3 @@ class CellStorage {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_CELLS_H_

@@ -1,7 +1,6 @@
 // The activation functions of cells: the functions of the papers, or the functions that the problem
 // names.
-#ifndef TF_RNN_OPS_CC_CPU_CELL_GATES_H_
-#define TF_RNN_OPS_CC_CPU_CELL_GATES_H_
+#pragma once
 
 #include <limits>
 
@@ -104,5 +103,3 @@ class ChosenGates {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_GATES_H_

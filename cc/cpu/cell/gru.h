@@ -4,8 +4,7 @@
 //   n = tanh(x * W_h + b_Wh + r * q)
 //   h = (1 - z) * n + z * h_prev
 // Other functions can replace s and tanh.
-#ifndef TF_RNN_OPS_CC_CPU_CELL_GRU_H_
-#define TF_RNN_OPS_CC_CPU_CELL_GRU_H_
+#pragma once
 
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/gates.h"
@@ -94,5 +93,3 @@ struct Gru {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_GRU_H_

@@ -3,8 +3,7 @@
 //   m = r * h_prev
 //   n = tanh(x * W_h + b_h + m * R_h)
 //   h = (1 - z) * n + z * h_prev
-#ifndef TF_RNN_OPS_CC_CPU_CELL_GRU_RESET_BEFORE_H_
-#define TF_RNN_OPS_CC_CPU_CELL_GRU_RESET_BEFORE_H_
+#pragma once
 
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/gates.h"
@@ -105,5 +104,3 @@ struct GruResetBefore {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_GRU_RESET_BEFORE_H_

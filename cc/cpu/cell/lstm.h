@@ -3,8 +3,7 @@
 //   c = f * c_prev + i * g
 //   h = o * tanh(c)
 // Other functions can replace s and tanh.
-#ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_H_
-#define TF_RNN_OPS_CC_CPU_CELL_LSTM_H_
+#pragma once
 
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/gates.h"
@@ -104,5 +103,3 @@ struct Lstm {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_LSTM_H_

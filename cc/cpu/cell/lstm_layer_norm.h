@@ -5,8 +5,7 @@
 //   N(v) = gamma * (v - mean) / sqrt(variance + epsilon) + beta
 // Other functions can replace s and tanh. The mean and the variance are over all units (and gates)
 // of a row. So a row can be computed only when both of its products are known.
-#ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_LAYER_NORM_H_
-#define TF_RNN_OPS_CC_CPU_CELL_LSTM_LAYER_NORM_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -313,5 +312,3 @@ struct LstmLayerNorm {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_LSTM_LAYER_NORM_H_

@@ -3,8 +3,7 @@
 //   c = clip(f * c_prev + i * g)
 //   o = s(. + c * p_o); h = o * tanh(c)
 // Other functions can replace s and tanh.
-#ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_
-#define TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_
+#pragma once
 
 #include <limits>
 
@@ -95,5 +94,3 @@ struct LstmPeephole {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_

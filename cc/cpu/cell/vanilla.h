@@ -1,6 +1,5 @@
 // The vanilla RNN with one gate: h = act(.).
-#ifndef TF_RNN_OPS_CC_CPU_CELL_VANILLA_H_
-#define TF_RNN_OPS_CC_CPU_CELL_VANILLA_H_
+#pragma once
 
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/gates.h"
@@ -69,5 +68,3 @@ struct Vanilla {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_VANILLA_H_

@@ -1,8 +1,7 @@
 // Zoneout (Krueger et al. 2017) of an LSTM or a GRU. With h~ and c~ the cell's results from h_prev
 // and c_prev: h = k * h_prev + (1 - k) * h~, and c in the same way with a separate k. k is a rate,
 // or a random 0 or 1 for each unit of each step. The h~ of an LSTM depends on c~.
-#ifndef TF_RNN_OPS_CC_CPU_CELL_ZONEOUT_H_
-#define TF_RNN_OPS_CC_CPU_CELL_ZONEOUT_H_
+#pragma once
 
 #include <algorithm>
 
@@ -124,5 +123,3 @@ struct Zoneout {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_CELL_ZONEOUT_H_

@@ -6,8 +6,7 @@
 #include "cc/core/warning.h"
 #include "cc/cpu/dispatch/variant.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 VariantChoice ChooseForThisMachine() {
@@ -48,5 +47,4 @@ bool AllowsBf16Products() {
 
 const DispatchReport& Dispatch() { return Chosen().report; }
 
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

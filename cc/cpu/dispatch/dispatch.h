@@ -1,14 +1,12 @@
 // Chooses the kernels for this machine: first by cpuid, then by loading the variant's shared
 // object.
-#ifndef TF_RNN_OPS_CC_CPU_DISPATCH_H_
-#define TF_RNN_OPS_CC_CPU_DISPATCH_H_
+#pragma once
 
 #include <string>
 
 #include "cc/cpu/dispatch/kernel_table.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 // The kernel table in use. Chosen at the first call; thread-safe. The environment variable
 // TF_RNN_OPS_CPU_ISA (baseline, avx2 or avx512) selects a lower level than the best.
@@ -25,7 +23,4 @@ struct DispatchReport {
 };
 const DispatchReport& Dispatch();
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CPU_DISPATCH_H_
+}  // namespace rnn_ops::cpu

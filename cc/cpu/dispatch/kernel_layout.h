@@ -1,8 +1,7 @@
 // The layout of everything that crosses the interface of the kernels, as one number: the offsets
 // and sizes of all fields except those of CallTensors, the values of all enumerators, the order of
 // the tensors. So an object of another build is detected even if all structs have the same sizes.
-#ifndef TF_RNN_OPS_CC_CPU_KERNEL_LAYOUT_H_
-#define TF_RNN_OPS_CC_CPU_KERNEL_LAYOUT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +10,7 @@
 #include "cc/core/op/arg.h"
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace layout {
 
 struct Field {
@@ -150,7 +148,4 @@ constexpr uint64_t Compute() {
 
 constexpr uint64_t kKernelLayout = layout::Compute();
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CPU_KERNEL_LAYOUT_H_
+}  // namespace rnn_ops::cpu

@@ -1,14 +1,12 @@
 // The C interface between the main library and the kernels of one instruction set.
-#ifndef TF_RNN_OPS_CC_CPU_KERNEL_TABLE_H_
-#define TF_RNN_OPS_CC_CPU_KERNEL_TABLE_H_
+#pragma once
 
 #include <cstdint>
 
 #include "cc/cpu/dispatch/kernel_layout.h"
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 // Increment this with every change of this table, and with every change of the meaning of what
 // crosses it: kernel_args.h and arg.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
@@ -46,11 +44,8 @@ template <>
 __attribute__((visibility("default"))) const KernelTable*
 BaselineKernelTable<kKernelTableVersion, kKernelLayout>();
 
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu
 
 // Exported by the shared object of each other instruction set. The main library opens the object
 // only if the CPU has the instruction set.
 extern "C" const rnn_ops::cpu::KernelTable* tf_rnn_ops_kernel_table();
-
-#endif  // TF_RNN_OPS_CC_CPU_KERNEL_TABLE_H_

@@ -15,8 +15,7 @@
 #include <iterator>
 #include <memory>
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 constexpr Isa kIsas[] = {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512};
@@ -194,5 +193,4 @@ VariantChoice ChooseVariant(const VariantSearch& search) {
 
 const std::string& OwnFolder() { return own_folder; }
 
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

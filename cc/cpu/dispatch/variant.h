@@ -1,8 +1,7 @@
 // The choice of the instruction set, and the search for its shared object. dispatch.h is the
 // interface for callers. The functions here take all properties of the machine as arguments, so
 // that tests can choose them.
-#ifndef TF_RNN_OPS_CC_CPU_VARIANT_H_
-#define TF_RNN_OPS_CC_CPU_VARIANT_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -10,8 +9,7 @@
 #include "cc/cpu/dispatch/dispatch.h"
 #include "cc/cpu/dispatch/kernel_table.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 enum class Isa : int { kBaseline = 0, kAvx2 = 1, kAvx512 = 2 };
 
@@ -50,7 +48,4 @@ VariantChoice ChooseVariant(const VariantSearch& search);
 // '/'. The path is absolute if the system can determine it.
 const std::string& OwnFolder();
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_CPU_VARIANT_H_
+}  // namespace rnn_ops::cpu

@@ -1,7 +1,6 @@
 // BlockLSTMV2 and its gradient: one layer and one direction. All sequences have seq_len steps, so
 // the rows of the op's tensors [T, B, H] have the same order as packed rows.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -197,5 +196,3 @@ class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_

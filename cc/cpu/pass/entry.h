@@ -1,7 +1,6 @@
 // The functions of the kernel table. Each selects the type of the arithmetic, allocates memory, and
 // widens the tensors of 16-bit types.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_ENTRY_H_
-#define TF_RNN_OPS_CC_CPU_PASS_ENTRY_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -109,5 +108,3 @@ inline int64_t LongestReserve(const RnnProblem* p) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_ENTRY_H_

@@ -13,8 +13,7 @@
 //   s_t = input_t + (by_gates_{t+1} * s_{t+1}) R' (for h) + by_state_{t+1}' * s_{t+1}.
 //
 // The recurrence does not depend on the cell: the slopes are tensors.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_LINEAR_RECURRENCE_H_
-#define TF_RNN_OPS_CC_CPU_PASS_LINEAR_RECURRENCE_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -245,5 +244,3 @@ class LinearPass {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_LINEAR_RECURRENCE_H_

@@ -1,7 +1,6 @@
 // The common part of the slices of both passes. A slice runs sorted sequences of one direction of a
 // layer through time.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_SLICE_H_
-#define TF_RNN_OPS_CC_CPU_PASS_SLICE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -115,5 +114,3 @@ void RunSlices(const Sequence& seq, int64_t num_dirs, const Split& split,
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_SLICE_H_

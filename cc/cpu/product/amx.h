@@ -1,6 +1,5 @@
 // Sums of products on AMX (Note [AMX]).
-#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_AMX_H_
-#define TF_RNN_OPS_CC_CPU_PRODUCT_AMX_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -107,5 +106,3 @@ class AmxInUse {
 #endif
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_AMX_H_

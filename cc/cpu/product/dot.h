@@ -1,7 +1,6 @@
 // Matrix times vector on unpacked weights in the caller's tensors. For calls so short that packing
 // the weights would take longer than the products.
-#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_
-#define TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -88,5 +87,3 @@ void AddColumns(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_

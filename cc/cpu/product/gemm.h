@@ -1,6 +1,5 @@
 // Matrix products on packed weights. The format of B is described in Note [Panels] in panels.h.
-#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_GEMM_H_
-#define TF_RNN_OPS_CC_CPU_PRODUCT_GEMM_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -239,5 +238,3 @@ void GemmDense(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_GEMM_H_

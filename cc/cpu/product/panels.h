@@ -8,8 +8,7 @@
 //   Dense panels: four vectors of consecutive columns. The last panel has the remaining 1 to 4.
 // Rows of gate buffers have the same order: [unit block][gate][lane]. For a product over such rows
 // (the gradients), K has that order, and the rows of units beyond H are zeros.
-#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_
-#define TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -215,5 +214,3 @@ int64_t DensePanelOffset(int64_t depth, int64_t p) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_

@@ -3,8 +3,7 @@
 // WHY not the register tiles of the other operands: a cell would be compiled once for each number
 // of rows, for each of two units. Here the sums go through memory to the cell, which costs little
 // compared with the product of a whole K. The AVX2 object grows by 18 % instead of 29 %.
-#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_QUADS_H_
-#define TF_RNN_OPS_CC_CPU_PRODUCT_QUADS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -69,5 +68,3 @@ EIGEN_DONT_INLINE void MultiplyQuadRows(const void* const* a, int rows, const Qu
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_QUADS_H_

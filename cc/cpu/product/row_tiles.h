@@ -1,6 +1,5 @@
 // The row tiles of a product, and the part of their sums that AMX computes before (Note [AMX]).
-#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_ROW_TILES_H_
-#define TF_RNN_OPS_CC_CPU_PRODUCT_ROW_TILES_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -95,5 +94,3 @@ class RowTiles<Pair, NV> {
 #endif
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_ROW_TILES_H_

@@ -1,7 +1,6 @@
 // The register tile: some rows of A times one panel of B. It has the innermost loops of every
 // product.
-#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_TILE_H_
-#define TF_RNN_OPS_CC_CPU_PRODUCT_TILE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -226,5 +225,3 @@ EIGEN_ALWAYS_INLINE void ForRowTiles(int64_t rows, F&& fn) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_TILE_H_

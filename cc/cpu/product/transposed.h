@@ -1,6 +1,5 @@
 // Products with a transposed A, used for weight gradients: the rows of A are K.
-#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_TRANSPOSED_H_
-#define TF_RNN_OPS_CC_CPU_PRODUCT_TRANSPOSED_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -224,5 +223,3 @@ void GemmTransposedVectors(int nv, bool gated, const TransposedGemm<T, E>& g) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_TRANSPOSED_H_

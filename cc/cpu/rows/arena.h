@@ -1,7 +1,6 @@
 // Splits one block of memory into arrays. Without a block the arena only measures, so the same code
 // computes a size and uses the memory.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -68,5 +67,3 @@ class Arena {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_

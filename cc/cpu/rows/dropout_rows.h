@@ -1,6 +1,5 @@
 // Dropout between layers on packed rows.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -47,5 +46,3 @@ void DropRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t c
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_

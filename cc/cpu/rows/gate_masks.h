@@ -5,8 +5,7 @@
 // With a separate mask for each gate there is a separate row of A for each vector of a panel. These
 // rows are interleaved, [K][NV], so that a register tile still reads one short piece of A for every
 // k (see GatedRowsOfA). The vanilla modes have one gate, so their masked rows are not interleaved.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -55,5 +54,3 @@ GateMasks<T> MasksOf(const RnnProblem& p, const CallTensors& t, Arg arg) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_

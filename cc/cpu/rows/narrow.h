@@ -1,6 +1,5 @@
 // Tensors of 16-bit types: widened to float32 before the arithmetic, rounded once afterwards.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -77,5 +76,3 @@ class Widened {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_

@@ -7,8 +7,7 @@
 //                    (Note [Gate masks])     (Note [Pairs])                      (Note [Quads])
 //   the time loop    a copy for each gate    rounded rows                        quantized rows
 //   weight gradient  a copy for each gate    pairs of consecutive rows (its K)   none
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_OPERAND_ROWS_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_OPERAND_ROWS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -152,5 +151,3 @@ const E* ReductionCopy(const E* copies, int64_t row, int64_t width, const GateOr
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_OPERAND_ROWS_H_

@@ -1,6 +1,5 @@
 // Parallel loops on the threads of a call, and sizes with detection of overflow.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_PARALLEL_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_PARALLEL_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -30,5 +29,3 @@ void Parallel(const ParallelFor& parallel, int64_t n, int64_t ns, F&& fn) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_PARALLEL_H_

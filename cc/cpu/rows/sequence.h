@@ -6,8 +6,7 @@
 // the work is proportional to the sum of the lengths. Both directions use the same order: at step t
 // exactly the sequences with length > t are active, so the backward direction starts at the last
 // step of each sequence.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -169,5 +168,3 @@ void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_

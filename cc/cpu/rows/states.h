@@ -1,6 +1,5 @@
 // Rows of the states before and after the sequences.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_STATES_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_STATES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -29,5 +28,3 @@ StateRows<T> MakeStateRows(const RnnProblem& p, T* base, int64_t size) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_STATES_H_

@@ -1,6 +1,5 @@
 // The zoneout masks of the states on packed rows.
-#ifndef TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_
-#define TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -39,5 +38,3 @@ void DrawZoneoutMasks(const RnnProblem& p, const Sequence& seq, int64_t units, i
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_ROWS_ZONEOUT_MASKS_H_

@@ -1,6 +1,5 @@
 // The activation functions on vectors. Their errors are documented in docs/numerics.md.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_
+#pragma once
 
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/vec.h"
@@ -60,5 +59,3 @@ EIGEN_ALWAYS_INLINE Packet<T> Limit(const Packet<T>& x, T limit) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_

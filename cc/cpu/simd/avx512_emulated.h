@@ -3,8 +3,7 @@
 //
 // The names are those of the compiler. In this namespace they hide the compiler's, so the kernels
 // are the same source for both. Included by vec.h.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_AVX512_EMULATED_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_AVX512_EMULATED_H_
+#pragma once
 
 #include <immintrin.h>
 
@@ -319,5 +318,3 @@ inline void ptranspose(Block<float>& block) { TransposeLanes<float>(block); }
 inline void ptranspose(Block<double>& block) { TransposeLanes<double>(block); }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_AVX512_EMULATED_H_

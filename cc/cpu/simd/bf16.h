@@ -11,8 +11,7 @@
 // from a panel. The order of a sum does not depend on the other rows. Each thread has its own
 // tiles. A thread must set the sizes of its tiles before use and release the tiles afterwards. A
 // process must ask Linux once for permission to use the tiles.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_BF16_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_BF16_H_
+#pragma once
 
 #if defined(RNN_OPS_ISA_AVX512)
 
@@ -125,5 +124,3 @@ EIGEN_ALWAYS_INLINE void AmxMultiplyAdd() {
 #endif  // RNN_OPS_EMULATE
 
 #endif  // RNN_OPS_ISA_AVX512
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_BF16_H_

@@ -1,8 +1,7 @@
 // An emulation of the instructions of bf16.h, see Note [Emulation] in isa.h. Sums have the order
 // and the rounding of the instructions. Denormal numbers are not flushed to zero. Included by
 // bf16.h.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -101,5 +100,3 @@ void AmxMultiplyAdd() {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_

@@ -1,6 +1,5 @@
 // The CPU of a test object, see Note [Emulation] in isa.h.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_EMULATED_CPU_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_EMULATED_CPU_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -23,5 +22,3 @@ inline bool EmulatedCpuHas(EmulatedUnit unit) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_EMULATED_CPU_H_

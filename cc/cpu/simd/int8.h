@@ -15,8 +15,7 @@
 //
 // The instruction that adds four products at once (VNNI) multiplies unsigned by signed integers. So
 // the weights get an offset of 128, which 128 times the sum of the row's integers removes again.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_INT8_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_INT8_H_
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -346,5 +345,3 @@ inline void QuantizeRow(const float* row, int64_t n, Quad* out) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_INT8_H_

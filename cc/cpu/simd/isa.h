@@ -6,8 +6,7 @@
 // registers of 8 lanes (avx512_emulated.h). The instructions that no level requires are functions:
 // pairs of bfloat16 and AMX (bf16_emulated.h), VNNI (int8.h). EmulatedCpu() says which of these the
 // CPU has. Only tests build such objects, so that a test run executes the kernels of all CPUs.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
+#pragma once
 
 #if defined(RNN_OPS_ISA_AVX512)
 #define RNN_OPS_ISA_NAMESPACE isa_avx512
@@ -19,5 +18,3 @@
 #define RNN_OPS_ISA_NAMESPACE isa_baseline
 #define RNN_OPS_ISA_STRING "baseline"
 #endif
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_ISA_H_

@@ -6,8 +6,7 @@
 // products to a float32. On some CPUs this doubles the rate of float32. So A and B of a product are
 // arrays of Pair. A Pair is 32 bits that contain two consecutive k. Tiles, panels and row pointers
 // work as for float, with half as many k. If K is odd, A and B are padded with zeros.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -239,5 +238,3 @@ template <>
 constexpr int kOperandLanes<Quad> = kLanes<float>;
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_

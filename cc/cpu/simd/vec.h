@@ -8,8 +8,7 @@
 //   - pmin and pmax that propagate NaN, pcmp_lt, pcmp_le, pabs, pand, pselect, ptranspose
 //   - ptanh and scalar_logistic_op
 // tests/package/wheel/test_kernel_eigen.py checks that the Eigen of a TensorFlow has these parts.
-#ifndef TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
-#define TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -212,5 +211,3 @@ EIGEN_ALWAYS_INLINE void TransposeBlock(const T* src, int64_t src_stride, T* dst
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_SIMD_VEC_H_

@@ -1,13 +1,11 @@
 // The state of the random generator of one op kernel, kept between calls.
-#ifndef TF_RNN_OPS_CC_GPU_DROPOUT_GENERATOR_H_
-#define TF_RNN_OPS_CC_GPU_DROPOUT_GENERATOR_H_
+#pragma once
 
 #include <map>
 #include <mutex>
 #include <utility>
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // cuDNN fills megabytes of states when it seeds a generator, so the states are kept. Each forward
 // call continues the random sequence of the call before: masks depend on the seed of the first call
@@ -34,7 +32,4 @@ class DropoutGenerator {
   std::map<std::pair<int, void*>, States> states_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_DROPOUT_GENERATOR_H_
+}  // namespace rnn_ops::gpu

@@ -7,8 +7,7 @@
 #include "cc/gpu/cudnn/rnn_heuristics.h"
 #include "cc/gpu/cudnn/rnn_plan.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 // Above these bounds persistent kernels do not exist or are slower, so no policy tries them. Below
@@ -180,5 +179,4 @@ size_t RnnChoiceTable::size() const {
                                            [](const auto& choice) { return choice.second.final; }));
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

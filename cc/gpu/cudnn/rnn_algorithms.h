@@ -1,6 +1,5 @@
 // The choice of cuDNN's algorithm and of the type of the arithmetic for a problem.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_ALGORITHMS_H_
-#define TF_RNN_OPS_CC_GPU_RNN_ALGORITHMS_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -14,8 +13,7 @@
 #include "cc/gpu/libraries/cudnn_min.h"
 #include "cc/gpu/libraries/device_traits.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The values of TF_RNN_OPS_CUDNN_ALGO. A policy makes the same choice in every run, provided that
 // no trial fails for a while, for example because memory is short.
@@ -104,7 +102,4 @@ class RnnChoiceTable {
   std::map<RnnChoiceKey, Entry, Before> choices_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_ALGORITHMS_H_
+}  // namespace rnn_ops::gpu

@@ -3,8 +3,7 @@
 #include "cc/gpu/cudnn/dropout_generator.h"
 #include "cc/gpu/cudnn/rnn_plan.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 Status SetForwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnForwardArgs& args,
                          const RnnGpuCall& call, std::unique_lock<std::mutex>* lock,
@@ -53,5 +52,4 @@ Status SetBackwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnBa
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

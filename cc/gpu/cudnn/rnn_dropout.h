@@ -4,8 +4,7 @@
 // generator, each forward call seeds new states in scratch memory. In both cases cuDNN stores the
 // masks in the reserve space, so backward only needs a descriptor with states of the right size and
 // any content.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_DROPOUT_H_
-#define TF_RNN_OPS_CC_GPU_RNN_DROPOUT_H_
+#pragma once
 
 #include <mutex>
 
@@ -14,8 +13,7 @@
 #include "cc/gpu/libraries/descriptors.h"
 #include "cc/gpu/rnn_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Both functions leave the descriptor null if no masks are drawn.
 
@@ -27,7 +25,4 @@ Status SetForwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnFor
 Status SetBackwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnBackwardArgs& args,
                           const RnnGpuCall& call, DropoutDescriptor* dropout);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_DROPOUT_H_
+}  // namespace rnn_ops::gpu

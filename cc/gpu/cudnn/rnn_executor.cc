@@ -9,8 +9,7 @@
 #include "cc/gpu/cudnn/rnn_reserve.h"
 #include "cc/gpu/cudnn/rnn_staging.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 bool IsLstm(const StackProblem& problem) { return problem.mode == RnnMode::kLstm; }
@@ -363,5 +362,4 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
   return RunBackward(backward, trial_call, handle, choice);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

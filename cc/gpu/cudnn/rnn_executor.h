@@ -1,6 +1,5 @@
 // Runs the ops of the CudnnRNN family through a table of cuDNN functions.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_EXECUTOR_H_
-#define TF_RNN_OPS_CC_GPU_RNN_EXECUTOR_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -20,8 +19,7 @@
 #include "cc/gpu/memory/recycling_allocator.h"
 #include "cc/gpu/rnn_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // True if no sequence has a time step, so that cuDNN has nothing to do.
 bool HasNoSteps(const StackProblem& problem);
@@ -80,7 +78,4 @@ class RnnExecutor {
   std::map<int, DeviceTraits> traits_;  // the key is the device
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_EXECUTOR_H_
+}  // namespace rnn_ops::gpu

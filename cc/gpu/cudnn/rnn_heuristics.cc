@@ -1,7 +1,6 @@
 #include "cc/gpu/cudnn/rnn_heuristics.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr cudnnRNNAlgo_t kSmallH = CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H;
@@ -73,5 +72,4 @@ RnnAlgos FastestAlgos(const RnnConfig& c, Dtype compute, const DeviceTraits& gpu
   return {kSmallH, small_backward ? kSmallH : CUDNN_RNN_ALGO_STANDARD};
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

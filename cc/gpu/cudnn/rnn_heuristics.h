@@ -1,7 +1,6 @@
 // Predicts the fastest of cuDNN's algorithms. Pure functions of the problem and the GPU, so the
 // same problem runs with the same algorithm in every run.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_HEURISTICS_H_
-#define TF_RNN_OPS_CC_GPU_RNN_HEURISTICS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/gpu/libraries/cudnn_min.h"
 #include "cc/gpu/libraries/device_traits.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 enum class Pass { kForward, kBackward };
 
@@ -27,7 +25,4 @@ struct RnnAlgos {
 // For sequences of one length. Sequences of different lengths must run with STANDARD.
 RnnAlgos FastestAlgos(const RnnConfig& config, Dtype compute, const DeviceTraits& gpu);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_HEURISTICS_H_
+}  // namespace rnn_ops::gpu

@@ -7,8 +7,7 @@
 #include "cc/gpu/libraries/device_traits.h"
 #include "cc/gpu/libraries/driver_api.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 Status FindRnnParts(RnnExecutorParts* parts) {
   const DriverApi* driver = nullptr;
@@ -22,5 +21,4 @@ Status FindRnnParts(RnnExecutorParts* parts) {
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -5,8 +5,7 @@
 
 #include "cc/core/check.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 // The numbers of the modes are cuDNN's.
@@ -204,5 +203,4 @@ Status RnnPlanCache::GetWeightMap(cudnnHandle_t handle, const RnnPlanKey& key, c
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

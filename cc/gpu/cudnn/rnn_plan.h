@@ -1,6 +1,5 @@
 // cuDNN's description of a network, made once and used by every call of the same network.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_PLAN_H_
-#define TF_RNN_OPS_CC_GPU_RNN_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -16,8 +15,7 @@
 #include "cc/gpu/libraries/descriptors.h"
 #include "cc/gpu/memory/lru_cache.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Whether masks are drawn. Dropout is between layers, so a network with one layer draws no masks.
 inline bool HasDropout(const RnnConfig& c) {
@@ -145,7 +143,4 @@ class RnnPlanCache {
   LruCache<RnnPlanKey, WeightMap> maps_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_PLAN_H_
+}  // namespace rnn_ops::gpu

@@ -1,7 +1,6 @@
 #include "cc/gpu/cudnn/rnn_reserve.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr int64_t kReserveUnit = 256;
@@ -30,5 +29,4 @@ Status CheckReserve(const RnnBackwardArgs& args, int64_t expected) {
       of_program ? "at least " : "", expected, " bytes, but it has ", actual, " bytes.");
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

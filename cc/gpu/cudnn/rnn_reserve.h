@@ -1,14 +1,12 @@
 // The size of reserve_space and the flag of its algorithm.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_RESERVE_H_
-#define TF_RNN_OPS_CC_GPU_RNN_RESERVE_H_
+#pragma once
 
 #include <cstdint>
 
 #include "cc/core/status.h"
 #include "cc/gpu/rnn_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The size of reserve_space if an algorithm needs `needed` bytes: never 0, and a whole number of
 // elements of any type.
@@ -20,7 +18,4 @@ int8_t WithoutFlag(int8_t algorithm);
 // Checks the size of the reserve space. `expected`: 0, or a result of RoundedReserve().
 Status CheckReserve(const RnnBackwardArgs& args, int64_t expected);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_RESERVE_H_
+}  // namespace rnn_ops::gpu

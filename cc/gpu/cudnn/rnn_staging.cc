@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 RnnStaging::RnnStaging(const DeviceOps& ops, const StackProblem& problem, Dtype compute,
                        const RnnGpuCall& call)
@@ -200,5 +199,4 @@ Status RnnStaging::Finish() {
   return FinishParams();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

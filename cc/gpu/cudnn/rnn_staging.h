@@ -1,6 +1,5 @@
 // Copies between a call's tensors and cuDNN's buffers.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_STAGING_H_
-#define TF_RNN_OPS_CC_GPU_RNN_STAGING_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -10,8 +9,7 @@
 #include "cc/gpu/launch/elementwise.h"
 #include "cc/gpu/rnn_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The steps of an output after the end of a sequence. cuDNN's documentation promises zeros only for
 // y.
@@ -92,7 +90,4 @@ class RnnStaging {
   Output params_{};
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_STAGING_H_
+}  // namespace rnn_ops::gpu

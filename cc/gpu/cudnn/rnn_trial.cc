@@ -2,8 +2,7 @@
 
 #include "cc/core/op/param_layout.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 Status MakeTrialBackward(const RnnForwardArgs& forward, const RecordingAllocator& reserve,
                          DeviceAllocator* scratch, RnnBackwardArgs* backward) {
@@ -31,5 +30,4 @@ Status MakeTrialBackward(const RnnForwardArgs& forward, const RecordingAllocator
   return AllocateScratch(scratch, purpose, ParamsSize(c) * element, &backward->dparams);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // Runs a problem in scratch memory, to test whether cuDNN accepts it.
-#ifndef TF_RNN_OPS_CC_GPU_RNN_TRIAL_H_
-#define TF_RNN_OPS_CC_GPU_RNN_TRIAL_H_
+#pragma once
 
 #include <cstdint>
 
@@ -8,8 +7,7 @@
 #include "cc/gpu/memory/device_allocator.h"
 #include "cc/gpu/rnn_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Records the single allocation that is made through it.
 class RecordingAllocator : public DeviceAllocator {
@@ -33,7 +31,4 @@ class RecordingAllocator : public DeviceAllocator {
 Status MakeTrialBackward(const RnnForwardArgs& forward, const RecordingAllocator& reserve,
                          DeviceAllocator* scratch, RnnBackwardArgs* backward);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RNN_TRIAL_H_
+}  // namespace rnn_ops::gpu

@@ -4,8 +4,7 @@
 
 #include "cc/gpu/libraries/descriptors.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr int kRank = 3;  // a matrix is [1, rows, cols], a bias [1, rows, 1]
@@ -167,5 +166,4 @@ Status WeightMap::FromCudnn(const DeviceOps& ops, void* stream, const void* cudn
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,7 +1,6 @@
 // The positions of weights and biases in cuDNN's weight space, and in the layout of
 // docs/param-layout.md.
-#ifndef TF_RNN_OPS_CC_GPU_WEIGHT_MAP_H_
-#define TF_RNN_OPS_CC_GPU_WEIGHT_MAP_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -12,8 +11,7 @@
 #include "cc/gpu/launch/elementwise.h"
 #include "cc/gpu/libraries/cudnn_api.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // A run of bytes that is contiguous in both buffers.
 struct WeightRun {
@@ -50,7 +48,4 @@ class WeightMap {
   std::vector<WeightRun> runs_;  // in the order of the buffer of docs/param-layout.md
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_WEIGHT_MAP_H_
+}  // namespace rnn_ops::gpu

@@ -1,14 +1,11 @@
 // The elementwise part of BlockLSTMV2 and of its gradient. The equations are those of TensorFlow's
 // op.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_BLOCK_LSTM_KERNELS_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_BLOCK_LSTM_KERNELS_H_
+#pragma once
 
 #include "cc/gpu/kernels/elements.h"
 #include "cc/gpu/kernels/kernel_args.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // i, f = s(. + c_prev * w_ci, w_cf)
 // ci = tanh(.)
@@ -141,8 +138,4 @@ RNN_OPS_DEVICE void FinishBlockLstmSums(const BlockLstmFinishSums& p) {
   }
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_BLOCK_LSTM_KERNELS_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,13 +1,10 @@
 // A sum over the threads of a block. On the host a block is one thread, which loops over all
 // columns.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_BLOCK_SUM_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_BLOCK_SUM_H_
+#pragma once
 
 #include "cc/gpu/kernels/elements.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 #ifdef __CUDACC__
 RNN_OPS_DEVICE float SquareRoot(float x) { return sqrtf(x); }
@@ -37,8 +34,4 @@ A BlockSum(A value) {
 }
 #endif
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_BLOCK_SUM_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,7 +1,6 @@
 // The basics of the kernels: the position in the grid, the 16-bit types and the activations. The
 // header compiles with NVRTC (to PTX) and with a host compiler (for tests).
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_ELEMENTS_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_ELEMENTS_H_
+#pragma once
 
 #include "cc/gpu/kernels/kernel_args.h"
 
@@ -23,9 +22,7 @@
 #define RNN_OPS_NO_UNROLL
 #endif
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // ---- The grid: x is for columns, y for rows ----
 
@@ -180,8 +177,4 @@ RNN_OPS_DEVICE A TanhSlope(A y) {
   return A(1) - y * y;
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_ELEMENTS_H_
+}  // namespace rnn_ops::gpu::elementwise

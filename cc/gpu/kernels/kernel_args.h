@@ -1,11 +1,8 @@
 // The arguments of the kernels, one struct for each kernel, passed by value. NVRTC and the host
 // compiler read the same structs. NVRTC has no standard headers, so there is no int64_t.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_ARGS_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_ARGS_H_
+#pragma once
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 typedef long long Int64;
 
@@ -86,8 +83,4 @@ struct MaskRows {
   int time_major;  // 1 for states
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_ARGS_H_
+}  // namespace rnn_ops::gpu::elementwise

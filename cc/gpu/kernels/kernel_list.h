@@ -1,6 +1,5 @@
 // The names of all kernels.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_LIST_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_LIST_H_
+#pragma once
 
 // K(name, arguments, function): the kernel `name` calls function(arguments). The threads of a block
 // of a kernel whose name begins with "row_" work together (block_sum.h).
@@ -65,5 +64,3 @@
 #define RNN_OPS_KERNELS(K)       \
   RNN_OPS_ELEMENTWISE_KERNELS(K) \
   RNN_OPS_LAYER_KERNELS(K)
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_LIST_H_

@@ -1,13 +1,10 @@
 // The arguments of the kernels of LayerRNN, one struct for each kernel, passed by value. The
 // tensors are time-major, and t is the step of the call.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ARGS_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ARGS_H_
+#pragma once
 
 #include "cc/gpu/kernels/kernel_args.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // A: the type of the arithmetic, float or double. T: the type of the tensors, which is A or, if A
 // is float, a 16-bit type. The kernels exist for A only, and read the type T from their arguments.
@@ -214,8 +211,4 @@ struct FinishRowSums {
   int element;
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ARGS_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -4,15 +4,11 @@
 #include "cc/gpu/kernels/kernel_list.h"
 #include "cc/gpu/kernels/layer_kernels.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 #define RNN_OPS_DEFINE(name, Args, function) \
   RNN_OPS_KERNEL void name(const Args args) { function(args); }
 RNN_OPS_LAYER_KERNELS(RNN_OPS_DEFINE)
 #undef RNN_OPS_DEFINE
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,6 +1,5 @@
 // The kernels of LayerRNN whose units do not depend on each other. The equations are in cells/.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_KERNELS_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_KERNELS_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/gru.h"
 #include "cc/gpu/kernels/cells/gru_reset_before.h"
@@ -8,9 +7,7 @@
 #include "cc/gpu/kernels/cells/vanilla.h"
 #include "cc/gpu/kernels/layer_rows.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // ---- Forward ----
 
@@ -433,8 +430,4 @@ RNN_OPS_DEVICE void FinishSumOverRows(const FinishRowSums& p) {
   }
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_KERNELS_H_
+}  // namespace rnn_ops::gpu::elementwise

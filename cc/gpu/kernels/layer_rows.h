@@ -1,15 +1,12 @@
 // Functions that the kernels of all cells share: the type of the tensors, the end of a row, states.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ROWS_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ROWS_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/cell.h"
 #include "cc/gpu/kernels/cells/zoneout.h"
 #include "cc/gpu/kernels/elements.h"
 #include "cc/gpu/kernels/layer_args.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // ---- Tensors of type T; only float arithmetic has 16-bit tensors ----
 
@@ -176,8 +173,4 @@ RNN_OPS_DEVICE A GradientOfC(const LayerBackStep& p, Int64 b, Int64 u) {
   return GetElement<A>(p.call.element, p.dc_n, at);
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_LAYER_ROWS_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,14 +1,11 @@
 // Copies that convert, permute or mask. In copies without arithmetic, T is an unsigned integer of
 // the size of an element.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_TENSOR_KERNELS_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_TENSOR_KERNELS_H_
+#pragma once
 
 #include "cc/gpu/kernels/elements.h"
 #include "cc/gpu/kernels/kernel_args.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 template <typename From, typename To>
 RNN_OPS_DEVICE void Convert(const Conversion& p) {
@@ -54,8 +51,4 @@ RNN_OPS_DEVICE void ZeroEmptyRows(const MaskRows& p) {
   RNN_OPS_FOR_ROWS(row, p.outer * p.batch) { CopyRow<T>(p, row, p.lengths[row % p.batch] > 0); }
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_TENSOR_KERNELS_H_
+}  // namespace rnn_ops::gpu::elementwise

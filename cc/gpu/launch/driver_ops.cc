@@ -5,8 +5,7 @@
 
 #include "cc/gpu/kernels/kernel_args.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 CUstream ToStream(void* stream) { return static_cast<CUstream>(stream); }
@@ -156,5 +155,4 @@ Status GetDeviceOps(const DeviceOps** ops) {
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

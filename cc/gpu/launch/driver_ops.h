@@ -1,6 +1,5 @@
 // Implements DeviceOps with the CUDA driver and the kernels of elementwise/.
-#ifndef TF_RNN_OPS_CC_GPU_DRIVER_OPS_H_
-#define TF_RNN_OPS_CC_GPU_DRIVER_OPS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -9,8 +8,7 @@
 #include "cc/gpu/launch/modules.h"
 #include "cc/gpu/libraries/driver_api.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 class DriverOps : public DeviceOps {
  public:
@@ -39,7 +37,4 @@ class DriverOps : public DeviceOps {
   KernelModules& modules_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_DRIVER_OPS_H_
+}  // namespace rnn_ops::gpu

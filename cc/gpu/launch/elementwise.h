@@ -2,16 +2,14 @@
 // comment says otherwise, pointers are device pointers and sizes are numbers of elements. A stream
 // is a CUstream. Every function except CopyToHost enqueues its work and returns. A size of 0
 // enqueues nothing.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_H_
+#pragma once
 
 #include <cstdint>
 
 #include "cc/core/op/dtype.h"
 #include "cc/core/status.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // A tensor [T, B, W], or [B, T, W] if time_major is false.
 struct SequenceShape {
@@ -73,7 +71,4 @@ class DeviceOps {
 // *ops lives as long as the process.
 Status GetDeviceOps(const DeviceOps** ops);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_H_
+}  // namespace rnn_ops::gpu

@@ -4,8 +4,7 @@
 
 #include "cc/gpu/kernels/kernels_ptx.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr int64_t kWarp = 32;
@@ -88,5 +87,4 @@ Status GetModules(const DriverApi** driver, KernelModules** modules) {
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

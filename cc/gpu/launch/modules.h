@@ -1,6 +1,5 @@
 // Loads the kernels of elementwise/ into contexts, and launches them.
-#ifndef TF_RNN_OPS_CC_GPU_MODULES_H_
-#define TF_RNN_OPS_CC_GPU_MODULES_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -14,8 +13,7 @@
 #include "cc/gpu/kernels/kernel_list.h"
 #include "cc/gpu/libraries/driver_api.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 enum class Kernel : int {
 #define RNN_OPS_KERNEL_NAME(name, Args, function) name,
@@ -98,7 +96,4 @@ class KernelModules {
 // The driver and the modules of this library. Each library of ops has its own.
 Status GetModules(const DriverApi** driver, KernelModules** modules);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_MODULES_H_
+}  // namespace rnn_ops::gpu

@@ -1,7 +1,6 @@
 #include "cc/gpu/launch/product_call.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 // The sizes that NVIDIA recommends for cublasSetWorkspace().
@@ -106,5 +105,4 @@ Status ProductCall::Multiply(const ProductSizes& sizes, const Factor& a, const F
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // Products, kernel launches and scratch memory of one call, forward or backward.
-#ifndef TF_RNN_OPS_CC_GPU_PRODUCT_CALL_H_
-#define TF_RNN_OPS_CC_GPU_PRODUCT_CALL_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -14,8 +13,7 @@
 #include "cc/gpu/memory/device_allocator.h"
 #include "cc/gpu/persistent/persistent_kernels.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 struct ProductLibraries {
   const DriverApi* driver = nullptr;
@@ -151,7 +149,4 @@ class ProductCall {
   CublasHandles::Lease handle_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_PRODUCT_CALL_H_
+}  // namespace rnn_ops::gpu

@@ -2,8 +2,7 @@
 
 #include <string>
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 Code CodeOf(cublasStatus_t status) {
@@ -88,5 +87,4 @@ Status CublasHandles::Acquire(uint64_t context, Lease* lease) {
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // A table of cuBLAS functions, the conversion of cuBLAS statuses to Status, and cuBLAS handles.
-#ifndef TF_RNN_OPS_CC_GPU_CUBLAS_API_H_
-#define TF_RNN_OPS_CC_GPU_CUBLAS_API_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -12,8 +11,7 @@
 #include "cc/gpu/libraries/cublas_min.h"
 #include "cc/gpu/libraries/dso.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Each function has its name without "cublas". Tests fill the table with functions of their own.
 struct CublasApi {
@@ -74,8 +72,7 @@ class CublasHandles {
   std::map<uint64_t, Slot> slots_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu
 
 // Returns from the enclosing function unless api.call succeeds.
 #define RNN_OPS_RETURN_IF_CUBLAS_ERROR(api, call)                       \
@@ -85,5 +82,3 @@ class CublasHandles {
       return ::rnn_ops::gpu::FromCublas((api), rnn_ops_cublas_, #call); \
     }                                                                   \
   } while (false)
-
-#endif  // TF_RNN_OPS_CC_GPU_CUBLAS_API_H_

@@ -1,7 +1,6 @@
 // The part of cuBLAS's C API that this library calls, so that the build needs no NVIDIA header.
 // tests/gpu/host/check_cublas_abi.cc compares these lists with cublas_v2.h at compile time.
-#ifndef TF_RNN_OPS_CC_GPU_CUBLAS_MIN_H_
-#define TF_RNN_OPS_CC_GPU_CUBLAS_MIN_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -74,5 +73,3 @@ typedef enum cudaDataType_t { RNN_OPS_CUDA_DATA_TYPES(RNN_OPS_ENUMERATOR) } cuda
      long long int stride_a, const void* b, cudaDataType b_type, int64_t ldb,                      \
      long long int stride_b, const void* beta, void* c, cudaDataType c_type, int64_t ldc,          \
      long long int stride_c, int64_t count, cublasComputeType_t, cublasGemmAlgo_t))
-
-#endif  // TF_RNN_OPS_CC_GPU_CUBLAS_MIN_H_

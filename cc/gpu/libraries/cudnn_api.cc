@@ -2,8 +2,7 @@
 
 #include <string>
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr size_t kMinVersion = 90000;
@@ -65,5 +64,4 @@ Status FromCudnn(const CudnnApi& api, cudnnStatus_t status, const char* call) {
   return Status(CodeOf(status), text);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,13 +1,11 @@
 // A table of cuDNN functions, and the conversion of cuDNN statuses to Status.
-#ifndef TF_RNN_OPS_CC_GPU_CUDNN_API_H_
-#define TF_RNN_OPS_CC_GPU_CUDNN_API_H_
+#pragma once
 
 #include "cc/core/status.h"
 #include "cc/gpu/libraries/cudnn_min.h"
 #include "cc/gpu/libraries/dso.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Each function has its name without "cudnn". Tests fill the table with functions of their own.
 struct CudnnApi {
@@ -24,8 +22,7 @@ struct CudnnApi {
 // `call`: the expression after "cudnn" that returned `status`.
 Status FromCudnn(const CudnnApi& api, cudnnStatus_t status, const char* call);
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu
 
 // Returns from the enclosing function unless api.call succeeds.
 #define RNN_OPS_RETURN_IF_CUDNN_ERROR(api, call)                      \
@@ -35,5 +32,3 @@ Status FromCudnn(const CudnnApi& api, cudnnStatus_t status, const char* call);
       return ::rnn_ops::gpu::FromCudnn((api), rnn_ops_cudnn_, #call); \
     }                                                                 \
   } while (false)
-
-#endif  // TF_RNN_OPS_CC_GPU_CUDNN_API_H_

@@ -1,7 +1,6 @@
 // The part of cuDNN 9's C API that this library calls, so that the build needs no NVIDIA header.
 // tests/gpu/host/check_cudnn_abi.cc compares these lists with cudnn.h at compile time.
-#ifndef TF_RNN_OPS_CC_GPU_CUDNN_MIN_H_
-#define TF_RNN_OPS_CC_GPU_CUDNN_MIN_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -150,5 +149,3 @@ enum { RNN_OPS_CUDNN_AUX_FLAGS(RNN_OPS_ENUMERATOR) };
      cudnnRNNDataDescriptor_t x_desc, const void* x, cudnnTensorDescriptor_t h_desc,              \
      const void* hx, cudnnRNNDataDescriptor_t y_desc, const void* y, size_t weight_space_size,    \
      void* weight_gradient, size_t work_size, void* work, size_t reserve_size, void* reserve))
-
-#endif  // TF_RNN_OPS_CC_GPU_CUDNN_MIN_H_

@@ -1,12 +1,10 @@
 // Owners of cuDNN's descriptors and handles, which destroy the objects they created.
-#ifndef TF_RNN_OPS_CC_GPU_DESCRIPTORS_H_
-#define TF_RNN_OPS_CC_GPU_DESCRIPTORS_H_
+#pragma once
 
 #include "cc/core/status.h"
 #include "cc/gpu/libraries/cudnn_api.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // kCreate and kDestroy are the members of CudnnApi for `Object`.
 template <typename Object, cudnnStatus_t (*CudnnApi::*kCreate)(Object*),
@@ -46,7 +44,4 @@ using TensorDescriptor = CudnnOwned<cudnnTensorDescriptor_t, &CudnnApi::CreateTe
 using DropoutDescriptor = CudnnOwned<cudnnDropoutDescriptor_t, &CudnnApi::CreateDropoutDescriptor,
                                      &CudnnApi::DestroyDropoutDescriptor>;
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_DESCRIPTORS_H_
+}  // namespace rnn_ops::gpu

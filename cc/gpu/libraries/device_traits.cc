@@ -1,7 +1,6 @@
 #include "cc/gpu/libraries/device_traits.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 Status GetDeviceTraits(const DriverApi& driver, void* stream, DeviceTraits* traits) {
   ScopedContext context;
@@ -20,5 +19,4 @@ Status GetDeviceTraits(const DriverApi& driver, void* stream, DeviceTraits* trai
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -2,8 +2,7 @@
 
 #include <string>
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 DsoRequest DriverApi::Request() {
   DsoRequest request;
@@ -89,5 +88,4 @@ Status ScopedPrimaryContext::Enter(const DriverApi& api, int ordinal) {
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // A table of CUDA driver functions, and the conversion of driver results to Status.
-#ifndef TF_RNN_OPS_CC_GPU_DRIVER_API_H_
-#define TF_RNN_OPS_CC_GPU_DRIVER_API_H_
+#pragma once
 
 #include <cstdint>
 
@@ -8,8 +7,7 @@
 #include "cc/gpu/libraries/driver_min.h"
 #include "cc/gpu/libraries/dso.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Each function has its name without "cu". Tests fill the table with functions of their own.
 struct DriverApi {
@@ -69,8 +67,7 @@ inline CUdeviceptr ToDevicePtr(const void* pointer) {
   return static_cast<CUdeviceptr>(reinterpret_cast<size_t>(pointer));
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu
 
 // Returns from the enclosing function unless api.call succeeds.
 #define RNN_OPS_RETURN_IF_CUDA_ERROR(api, call)                       \
@@ -80,5 +77,3 @@ inline CUdeviceptr ToDevicePtr(const void* pointer) {
       return ::rnn_ops::gpu::FromDriver((api), rnn_ops_cuda_, #call); \
     }                                                                 \
   } while (false)
-
-#endif  // TF_RNN_OPS_CC_GPU_DRIVER_API_H_

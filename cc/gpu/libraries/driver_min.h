@@ -1,7 +1,6 @@
 // The part of the CUDA driver's C API that this library calls, so that the build needs no NVIDIA
 // header. tests/gpu/host/check_driver_abi.cc compares these lists with cuda.h at compile time.
-#ifndef TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_
-#define TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_
+#pragma once
 
 #include <cstddef>
 
@@ -96,5 +95,3 @@ typedef enum CUstreamCaptureStatus_enum {
 
 // Functions that a driver of CUDA 11 lacks. Null if the driver lacks them.
 #define RNN_OPS_CUDA_NEWER_FUNCTIONS(F) F(CtxGetId, cuCtxGetId, (CUcontext, unsigned long long* id))
-
-#endif  // TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_

@@ -4,8 +4,7 @@
 
 #include <cstdlib>
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr int kMode = RTLD_NOW | RTLD_LOCAL;
@@ -74,5 +73,4 @@ Status OpenDso(const DsoRequest& request, Dso* dso) {
   return Status(Code::kFailedPrecondition, text);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,15 +1,13 @@
 // Opens NVIDIA's libraries and zlib at run time, under the names that other users of these
 // libraries use.
-#ifndef TF_RNN_OPS_CC_GPU_DSO_H_
-#define TF_RNN_OPS_CC_GPU_DSO_H_
+#pragma once
 
 #include <string>
 #include <vector>
 
 #include "cc/core/status.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Describes how to find one library.
 struct DsoRequest {
@@ -73,7 +71,4 @@ Status GetLibrary(const Api** api) {
   return library.status;
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_DSO_H_
+}  // namespace rnn_ops::gpu

@@ -1,7 +1,6 @@
 #include "cc/gpu/libraries/handle_pool.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 HandlePool::Lease::~Lease() {
   if (pool_ == nullptr) return;
@@ -57,5 +56,4 @@ Status HandlePool::Acquire(int device, void* stream, Lease* lease) {
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // cuDNN handles. Only one call at a time uses a handle.
-#ifndef TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
-#define TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -12,8 +11,7 @@
 #include "cc/core/status.h"
 #include "cc/gpu/libraries/descriptors.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Each (device, stream) has one handle, and calls on the stream wait for each other.
 // WHY one handle: creating a handle takes milliseconds, two threads must not use a handle at once,
@@ -65,7 +63,4 @@ class HandlePool {
   int64_t uses_ = 0;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
+}  // namespace rnn_ops::gpu

@@ -1,14 +1,12 @@
 // The interface through which executors allocate device memory. TensorFlow's allocator implements
 // it.
-#ifndef TF_RNN_OPS_CC_GPU_DEVICE_ALLOCATOR_H_
-#define TF_RNN_OPS_CC_GPU_DEVICE_ALLOCATOR_H_
+#pragma once
 
 #include <cstdint>
 
 #include "cc/core/status.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Scratch memory for one call of an executor. The caller frees all memory after the executor has
 // returned. The work is only enqueued by then, so the allocator must free memory in the order of
@@ -32,7 +30,4 @@ inline Status AllocateScratch(DeviceAllocator* allocator, const char* purpose, i
                 StrCat("There is no GPU memory for ", purpose, " of ", bytes, " bytes."));
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_DEVICE_ALLOCATOR_H_
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // A bounded cache of immutable values. Thread-safe.
-#ifndef TF_RNN_OPS_CC_GPU_LRU_CACHE_H_
-#define TF_RNN_OPS_CC_GPU_LRU_CACHE_H_
+#pragma once
 
 #include <cstddef>
 #include <list>
@@ -9,8 +8,7 @@
 #include <mutex>
 #include <utility>
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Keeps the `capacity` most recently used values. A dropped value lives until its last user
 // releases it.
@@ -61,7 +59,4 @@ class LruCache {
   std::map<Key, typename std::list<Entry>::iterator> index_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_LRU_CACHE_H_
+}  // namespace rnn_ops::gpu

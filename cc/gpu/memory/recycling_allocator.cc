@@ -1,7 +1,6 @@
 #include "cc/gpu/memory/recycling_allocator.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 void* RecyclingAllocator::Allocate(int64_t bytes) {
   Block* best = nullptr;
@@ -23,5 +22,4 @@ void RecyclingAllocator::Reset() {
   for (Block& block : blocks_) block.used = false;
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

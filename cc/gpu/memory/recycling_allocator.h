@@ -1,14 +1,12 @@
 // Scratch memory that one call uses several times.
-#ifndef TF_RNN_OPS_CC_GPU_RECYCLING_ALLOCATOR_H_
-#define TF_RNN_OPS_CC_GPU_RECYCLING_ALLOCATOR_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "cc/gpu/memory/device_allocator.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Allocates the same memory again after Reset(). Correct on one stream, which runs its work in
 // order.
@@ -28,7 +26,4 @@ class RecyclingAllocator : public DeviceAllocator {
   std::vector<Block> blocks_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_RECYCLING_ALLOCATOR_H_
+}  // namespace rnn_ops::gpu

@@ -11,8 +11,7 @@
 #include "cc/gpu/kernels/persistent/persistent_shapes.h"
 #include "cc/gpu/persistent/persistent_ptx.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using elementwise::Gru;
@@ -260,5 +259,4 @@ Status PersistentKernels::LaunchRaw(const LaunchPlace& place, LoadedKernel* load
   return status;
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

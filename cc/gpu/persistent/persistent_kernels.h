@@ -1,7 +1,6 @@
 // The persistent kernels of elementwise/persistent: which of them runs a problem, and their
 // launches.
-#ifndef TF_RNN_OPS_CC_GPU_PERSISTENT_KERNELS_H_
-#define TF_RNN_OPS_CC_GPU_PERSISTENT_KERNELS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -15,8 +14,7 @@
 #include "cc/gpu/launch/modules.h"
 #include "cc/gpu/libraries/driver_api.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 enum class PersistentPass { kForward, kBackward };
 
@@ -109,7 +107,4 @@ class PersistentKernels {
   std::map<uint64_t, Context> contexts_;  // the key is from GetContextId()
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_PERSISTENT_KERNELS_H_
+}  // namespace rnn_ops::gpu

@@ -13,8 +13,7 @@
 
 #include "cc/gpu/libraries/dso.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 struct ZlibApi {
@@ -91,5 +90,4 @@ Status PersistentPtx(int number, std::string* ptx) {
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,13 +1,11 @@
 // The PTX of the persistent kernels, which the library holds compressed.
-#ifndef TF_RNN_OPS_CC_GPU_PERSISTENT_PTX_H_
-#define TF_RNN_OPS_CC_GPU_PERSISTENT_PTX_H_
+#pragma once
 
 #include <string>
 
 #include "cc/core/status.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 namespace elementwise {
 // The archive that tools/generate_ptx.py makes, see persistent_ptx.cc. The libraries of ops share
@@ -19,7 +17,4 @@ __attribute__((visibility("default"))) extern const char kPersistentArchive[];
 // is not installed.
 Status PersistentPtx(int number, std::string* ptx);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_PERSISTENT_PTX_H_
+}  // namespace rnn_ops::gpu

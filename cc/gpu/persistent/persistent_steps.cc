@@ -7,8 +7,7 @@
 
 #include "cc/core/warning.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr int64_t kRowsOfPart = 64;
@@ -67,5 +66,4 @@ Status PersistentSteps::Choose(const ProductCall& call, const LayerProblem& p,
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

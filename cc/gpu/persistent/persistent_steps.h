@@ -1,7 +1,6 @@
 // The steps of a call in persistent kernels, where one fits: a launch for up to 64 rows of the
 // batch.
-#ifndef TF_RNN_OPS_CC_GPU_LAYER_PERSISTENT_STEPS_H_
-#define TF_RNN_OPS_CC_GPU_LAYER_PERSISTENT_STEPS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -12,8 +11,7 @@
 #include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/persistent/persistent_kernels.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // With more rows, a product for each step is as fast.
 constexpr int64_t kMostPersistentRows = 128;
@@ -49,7 +47,4 @@ class PersistentSteps {
   void* memory_ = nullptr;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_LAYER_PERSISTENT_STEPS_H_
+}  // namespace rnn_ops::gpu

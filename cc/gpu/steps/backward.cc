@@ -11,8 +11,7 @@
 #include "cc/gpu/steps/row_sums.h"
 #include "cc/gpu/steps/weight_gradient.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 class BackwardSteps {
@@ -371,5 +370,4 @@ Status RunLayerBackward(const ProductLibraries& libraries, const LayerBackwardAr
   return call.Zero(args.dlayer_norm, p.has_layer_norm ? kLayerNormRows * n.H : 0);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

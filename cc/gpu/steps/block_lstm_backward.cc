@@ -7,8 +7,7 @@
 #include "cc/gpu/steps/row_sums.h"
 #include "cc/gpu/steps/weight_gradient.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using elementwise::kGates;
@@ -151,5 +150,4 @@ Status RunBlockLstmBackward(const ProductLibraries& libraries, const BlockLstmBa
   return call.Zero(At(args.x_grad, p.dtype, done), rest);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

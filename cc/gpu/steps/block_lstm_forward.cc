@@ -6,8 +6,7 @@
 #include "cc/gpu/launch/product_call.h"
 #include "cc/gpu/steps/layer_executor.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 using elementwise::kGates;
@@ -94,5 +93,4 @@ Status RunBlockLstmForward(const ProductLibraries& libraries, const BlockLstmFor
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,7 +1,6 @@
 // BlockLSTMV2 and its gradient on a GPU. cuBLAS computes the products, and the kernels of
 // elementwise/ compute the rest.
-#ifndef TF_RNN_OPS_CC_GPU_LAYER_BLOCK_LSTM_GPU_H_
-#define TF_RNN_OPS_CC_GPU_LAYER_BLOCK_LSTM_GPU_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/core/status.h"
 #include "cc/gpu/memory/device_allocator.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // One problem that MakeBlockLstmConfig() has validated.
 struct BlockLstmProblem : BlockLstmConfig {
@@ -65,7 +63,4 @@ Status BlockLstmForward(const BlockLstmForwardArgs& args, DeviceAllocator* alloc
 Status BlockLstmBackward(const BlockLstmBackwardArgs& args, DeviceAllocator* allocator,
                          void* stream);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_LAYER_BLOCK_LSTM_GPU_H_
+}  // namespace rnn_ops::gpu

@@ -9,8 +9,7 @@
 #include "cc/gpu/steps/layer_executor.h"
 #include "cc/gpu/steps/layer_sizes.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 class ForwardSteps {
@@ -228,5 +227,4 @@ Status RunLayerForward(const ProductLibraries& libraries, const LayerForwardArgs
   return ForwardLayer(call, args);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

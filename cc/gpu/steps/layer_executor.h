@@ -1,14 +1,12 @@
 // The functions of layer_gpu.h and block_lstm_gpu.h, with the libraries as arguments.
-#ifndef TF_RNN_OPS_CC_GPU_LAYER_LAYER_EXECUTOR_H_
-#define TF_RNN_OPS_CC_GPU_LAYER_LAYER_EXECUTOR_H_
+#pragma once
 
 #include "cc/core/status.h"
 #include "cc/gpu/launch/product_call.h"
 #include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/steps/block_lstm_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // One layer within a call that has prepared products. B > 0, and for the gradient T > 0.
 Status ForwardLayer(const ProductCall& call, const LayerForwardArgs& args);
@@ -23,7 +21,4 @@ Status RunBlockLstmForward(const ProductLibraries& libraries, const BlockLstmFor
 Status RunBlockLstmBackward(const ProductLibraries& libraries, const BlockLstmBackwardArgs& args,
                             DeviceAllocator* allocator, void* stream);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_LAYER_LAYER_EXECUTOR_H_
+}  // namespace rnn_ops::gpu

@@ -5,8 +5,7 @@
 #include "cc/gpu/kernels/cells/lstm_layer_norm.h"
 #include "cc/gpu/kernels/layer_kernels.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr int64_t kAlignment = 256;
@@ -199,5 +198,4 @@ Status MaskCopies(const ProductCall& call, const LayerProblem& p, const void* ma
   return call.Launch(KernelForMath(Kernel::apply_masks_f32, p.dtype), copy.rows, width, args);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

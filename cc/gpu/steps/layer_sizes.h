@@ -1,6 +1,5 @@
 // Sizes, kernels and memory of a call, from its problem.
-#ifndef TF_RNN_OPS_CC_GPU_LAYER_LAYER_SIZES_H_
-#define TF_RNN_OPS_CC_GPU_LAYER_LAYER_SIZES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -9,8 +8,7 @@
 #include "cc/gpu/launch/product_call.h"
 #include "cc/gpu/layer_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The kernels of a cell, for float32.
 struct CellKernels {
@@ -91,7 +89,4 @@ struct MaskedCopy {
 Status MaskCopies(const ProductCall& call, const LayerProblem& p, const void* masks, int64_t gates,
                   int64_t width, const MaskedCopy& copy);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_LAYER_LAYER_SIZES_H_
+}  // namespace rnn_ops::gpu

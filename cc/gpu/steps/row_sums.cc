@@ -5,8 +5,7 @@
 #include "cc/gpu/kernels/layer_args.h"
 #include "cc/gpu/steps/layer_sizes.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 // The rows that one thread sums at least, and the most chunks of rows.
@@ -39,5 +38,4 @@ Status RowSums::Add(const RowSum& sum) const {
   return call_.Launch(KernelForMath(Kernel::finish_row_sums_f32, p_.dtype), 1, sum.columns, finish);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // Sums over all rows of a call, for the gradients of biases, peepholes and normalizations.
-#ifndef TF_RNN_OPS_CC_GPU_LAYER_ROW_SUMS_H_
-#define TF_RNN_OPS_CC_GPU_LAYER_ROW_SUMS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -8,8 +7,7 @@
 #include "cc/gpu/launch/product_call.h"
 #include "cc/gpu/layer_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The parts of a sum over rows. A thread sums the rows of a chunk.
 struct SumChunks {
@@ -48,7 +46,4 @@ class RowSums {
   void* partial_ = nullptr;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_LAYER_ROW_SUMS_H_
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // The gradient of a matrix of weights, as a sum of products.
-#ifndef TF_RNN_OPS_CC_GPU_LAYER_WEIGHT_GRADIENT_H_
-#define TF_RNN_OPS_CC_GPU_LAYER_WEIGHT_GRADIENT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -8,8 +7,7 @@
 #include "cc/core/status.h"
 #include "cc/gpu/launch/product_call.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // A 16-bit gradient that several products add to is summed in float32 and rounded once.
 class WeightGradient {
@@ -61,7 +59,4 @@ class WeightGradient {
   bool began_ = false;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_LAYER_WEIGHT_GRADIENT_H_
+}  // namespace rnn_ops::gpu

@@ -8,8 +8,7 @@
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 cpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
@@ -47,5 +46,4 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>BlockLSTMGradV2").Device(tensorflow::DEVI
                         KernelOf<BlockLstmGradCpuKernel, kBlockLstmGrad>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

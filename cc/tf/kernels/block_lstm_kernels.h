@@ -1,7 +1,6 @@
 // The OpKernel of BlockLSTMV2 and of its gradient. It reads the attributes and prepares each call.
 // A derived class runs the call on a device.
-#ifndef TF_RNN_OPS_CC_TF_KERNELS_BLOCK_LSTM_KERNELS_H_
-#define TF_RNN_OPS_CC_TF_KERNELS_BLOCK_LSTM_KERNELS_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "cc/core/op/op_spec.h"
@@ -9,8 +8,7 @@
 #include "cc/tf/kernels/op_call.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 class BlockLstmKernel : public CheckedOpKernel {
  public:
@@ -40,7 +38,4 @@ class BlockLstmKernel : public CheckedOpKernel {
   LastPlan last_plan_;
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_KERNELS_BLOCK_LSTM_KERNELS_H_
+}  // namespace rnn_ops::tf_kernels

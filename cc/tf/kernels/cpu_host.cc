@@ -12,8 +12,7 @@
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/util/work_sharder.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelContext;
@@ -91,5 +90,4 @@ Status CpuHost::Aligned(Arg input, const void** data) {
   return Status();
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // Implements cpu::Host, the environment of a call on the CPU, with TensorFlow.
-#ifndef TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
-#define TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -16,8 +15,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tsl/platform/threadpool.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // A team on TensorFlow's worker pool, and the floating point environment in which all threads of
 // the team, including the caller, compute.
@@ -56,7 +54,4 @@ class CpuHost final : public cpu::Host {
   std::vector<tensorflow::Tensor> held_;
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
+}  // namespace rnn_ops::tf_kernels

@@ -4,8 +4,7 @@
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::DEVICE_CPU;
@@ -20,5 +19,4 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNBackpropV3").Device(DEVICE_CPU),
                         KernelOf<RnnBackpropCpuKernel, kCudnnRnnBackpropV3>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

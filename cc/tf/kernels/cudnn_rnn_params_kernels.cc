@@ -1,8 +1,7 @@
 #include "cc/tf/kernels/rnn_params_kernels.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::DEVICE_CPU;
@@ -14,5 +13,4 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNParamsToCanonicalV2").Device(DEVI
                         ParamsToCanonicalV2Kernel<&CopyBytesOnCpu>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

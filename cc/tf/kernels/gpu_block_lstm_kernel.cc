@@ -8,8 +8,7 @@
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 gpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
@@ -60,5 +59,4 @@ REGISTER_KERNEL_BUILDER(
     KernelOf<BlockLstmGradGpuKernel, kBlockLstmGrad>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

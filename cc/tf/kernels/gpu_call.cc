@@ -6,8 +6,7 @@
 #include "xla/stream_executor/stream.h"
 #include "xla/stream_executor/stream_executor.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -56,5 +55,4 @@ void PackNothingGpuKernel::DoCompute(OpKernelContext* context) {
   OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({int64_t{0}}), &packed));
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,7 +1,6 @@
 // The stream, device memory from TensorFlow's allocator, and types for the GPU kernels. Neither
 // this header nor cc/gpu needs CUDA at build or load time.
-#ifndef TF_RNN_OPS_CC_TF_KERNELS_GPU_CALL_H_
-#define TF_RNN_OPS_CC_TF_KERNELS_GPU_CALL_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -14,8 +13,7 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // Whether float32 products may use TF32. This is TensorFlow's own setting.
 bool AllowTf32();
@@ -55,7 +53,4 @@ class PackNothingGpuKernel : public CheckedOpKernel {
   void DoCompute(tensorflow::OpKernelContext* context) override;
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_KERNELS_GPU_CALL_H_
+}  // namespace rnn_ops::tf_kernels

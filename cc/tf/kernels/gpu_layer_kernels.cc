@@ -12,8 +12,7 @@
 #include "cc/tf/reserve_maker.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::OpKernelConstruction;
@@ -131,5 +130,4 @@ REGISTER_KERNEL_BUILDER(
     PackLayerGpuKernel<kPackQuantizedLayerRnn>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -17,8 +17,7 @@
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::OpKernelContext;
@@ -201,5 +200,4 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNBackpropV3")
                         KernelOf<RnnBackpropGpuKernel, kCudnnRnnBackpropV3>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

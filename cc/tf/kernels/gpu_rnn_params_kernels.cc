@@ -3,8 +3,7 @@
 #include "cc/tf/kernels/rnn_params_kernels.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::DEVICE_GPU;
@@ -30,5 +29,4 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNParamsToCanonicalV2")
                         ParamsToCanonicalV2Kernel<&CopyBytesOnGpu>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

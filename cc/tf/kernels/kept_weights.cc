@@ -10,8 +10,7 @@
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/common_runtime/dma_helper.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::Tensor;
 
@@ -115,5 +114,4 @@ void KeptWeights::Keep(const std::vector<Tensor>& weights, const Tensor& packed)
   entries_.push_back(std::move(made));
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

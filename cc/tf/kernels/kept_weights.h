@@ -19,8 +19,7 @@
 // Layers may share a tensor, so entries may share a buffer. The process holds one reference to each
 // buffer, regardless of the number of entries. So the reference count of the buffer still shows
 // whether anything else refers to it.
-#ifndef TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
-#define TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -32,8 +31,7 @@
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/framework/types.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // Thread-safe.
 class KeptWeights {
@@ -83,7 +81,4 @@ class KeptWeights {
   uint64_t calls_ = 0;  // the number of calls of Find
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
+}  // namespace rnn_ops::tf_kernels

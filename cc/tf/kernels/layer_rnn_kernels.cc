@@ -8,8 +8,7 @@
 #include "cc/tf/reserve_maker.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::DEVICE_CPU;
@@ -42,5 +41,4 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNBackprop").Device(DEVICE_CPU),
                         KernelOf<LayerBackpropCpuKernel, kLayerRnnBackprop>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

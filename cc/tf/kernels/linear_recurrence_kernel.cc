@@ -8,8 +8,7 @@
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::OpKernelConstruction;
@@ -44,5 +43,4 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LinearRecurrence").Device(tensorflow::DEV
                         LinearRecurrenceKernel);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

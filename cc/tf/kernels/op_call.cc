@@ -7,8 +7,7 @@
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::AllocatorAttributes;
 using ::tensorflow::OpKernelContext;
@@ -156,5 +155,4 @@ absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes, Tensor** re
                              reserve_space);
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,7 +1,6 @@
 // The part of a call of an RNN op that does not depend on the device: checks the inputs and
 // allocates the outputs, as the table of the op describes.
-#ifndef TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
-#define TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -19,8 +18,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // The checked facts that follow from the shapes of a call's inputs.
 struct CallPlan {
@@ -103,7 +101,4 @@ struct BlockLstmCall : OpCall {
 absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes,
                                   tensorflow::Tensor** reserve_space);
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
+}  // namespace rnn_ops::tf_kernels

@@ -8,8 +8,7 @@
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::OpKernelConstruction;
@@ -64,5 +63,4 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>PackQuantizedLayerRNN").Device(tensorflow
                         PackLayerRnnKernel<kPackQuantizedLayerRnn>);
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -11,8 +11,7 @@
 #include "cc/tf/kernels/kept_weights.h"
 #include "cc/tf/op_util.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
@@ -72,5 +71,4 @@ absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bo
   return absl::OkStatus();
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // The CudnnRNN family and LayerRNN on the CPU.
-#ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_CPU_H_
-#define TF_RNN_OPS_CC_TF_KERNELS_RNN_CPU_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "cc/core/op/dropout.h"
@@ -8,8 +7,7 @@
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/kernels/rnn_kernels.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 class RnnForwardCpuKernel : public RnnForwardKernel {
  public:
@@ -32,7 +30,4 @@ class RnnBackpropCpuKernel : public RnnBackpropKernel {
 // call.BindInputs(); T and B of `config` must be 0.
 absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bool keep);
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_KERNELS_RNN_CPU_H_
+}  // namespace rnn_ops::tf_kernels

@@ -6,8 +6,7 @@
 #include "cc/core/op/dropout_reset.h"
 #include "cc/tf/op_util.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
@@ -53,5 +52,4 @@ void RnnBackpropKernel::DoCompute(OpKernelContext* context) {
   OP_REQUIRES_OK(context, Run(call));
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,7 +1,6 @@
 // OpKernels for all ops of the CudnnRNN family and of LayerRNN. They read the attributes and
 // prepare each call. A derived class runs the call on a device.
-#ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
-#define TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -14,8 +13,7 @@
 #include "cc/tf/kernels/op_call.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 class RnnForwardKernel : public CheckedOpKernel {
  public:
@@ -57,7 +55,4 @@ class RnnBackpropKernel : public CheckedOpKernel {
   LastPlan last_plan_;
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
+}  // namespace rnn_ops::tf_kernels

@@ -7,8 +7,7 @@
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/types.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
@@ -168,5 +167,4 @@ void RnnParamsToCanonicalKernel::DoCompute(OpKernelContext* context) {
   OP_REQUIRES_OK(context, ParamsToCanonical(context, copy_, attrs_, counts_));
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // OpKernels of the parameter ops, for any name and device.
-#ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_PARAMS_KERNELS_H_
-#define TF_RNN_OPS_CC_TF_KERNELS_RNN_PARAMS_KERNELS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // CudnnRNNParamsSize. All of its tensors are on the host, so the kernel also serves a GPU.
 class RnnParamsSizeKernel : public CheckedOpKernel {
@@ -81,7 +79,4 @@ class ParamsToCanonicalV2Kernel : public RnnParamsToCanonicalKernel {
       : RnnParamsToCanonicalKernel(context, CanonicalAttrs::kNumWeightsAndNumBiases, copy) {}
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_KERNELS_RNN_PARAMS_KERNELS_H_
+}  // namespace rnn_ops::tf_kernels

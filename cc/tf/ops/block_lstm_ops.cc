@@ -3,8 +3,7 @@
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 REGISTER_OP("TfRnnOps>BlockLSTMV2")
@@ -145,5 +144,4 @@ use_peephole: As in BlockLSTMV2.
 )doc");
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

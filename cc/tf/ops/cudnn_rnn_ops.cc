@@ -3,8 +3,7 @@
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 // WHY stateful: TensorFlow must not merge two calls with the same inputs, because their dropout
@@ -212,5 +211,4 @@ time_major: As in CudnnRNNV3.
 )doc");
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // Attributes that LayerRNN and its related ops share.
-#ifndef TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_
-#define TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_
+#pragma once
 
 #include <string>
 
@@ -11,8 +10,7 @@
   name ": {'tanh', 'sigmoid', 'hard_sigmoid', 'hard_sigmoid_keras2', 'relu', 'linear'} = '" usual \
        "'"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // The declaration of rnn_mode, whose values are the names of all cells.
 inline std::string LayerModeAttr() {
@@ -23,7 +21,4 @@ inline std::string LayerModeAttr() {
   return "rnn_mode: {" + names + "} = 'lstm'";
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_
+}  // namespace rnn_ops::tf_kernels

@@ -4,8 +4,7 @@
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 REGISTER_OP("TfRnnOps>LinearRecurrence")
@@ -62,5 +61,4 @@ transposed: Whether to run the adjoint.
 )doc");
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -4,8 +4,7 @@
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 REGISTER_OP("TfRnnOps>PackQuantizedLayerRNN")
@@ -103,5 +102,4 @@ time_major: As in LayerRNN.
 )doc");
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

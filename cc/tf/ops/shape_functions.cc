@@ -7,8 +7,7 @@
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/tensor.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::Tensor;
 using ::tensorflow::shape_inference::InferenceContext;
@@ -57,5 +56,4 @@ absl::Status InferBlockLstmOp(const OpSpec& op, InferenceContext* c) {
   return ToTf(MakeBlockLstmConfig(dims, ScalarOf<int64_t>(*seq_len_max), &config));
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

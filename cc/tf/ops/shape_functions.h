@@ -1,13 +1,11 @@
 // The shape functions of the RNN ops, generated from the tables of the ops.
-#ifndef TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
-#define TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "cc/core/op/op_spec.h"
 #include "tensorflow/core/framework/shape_inference.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // The functions check everything that is known when the graph is built, including values of
 // constants.
@@ -24,7 +22,4 @@ absl::Status BlockLstmShape(tensorflow::shape_inference::InferenceContext* c) {
   return InferBlockLstmOp(op, c);
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
+}  // namespace rnn_ops::tf_kernels

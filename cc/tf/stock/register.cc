@@ -10,8 +10,7 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/types.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 bool HasCpuKernel(const char* op) {
@@ -45,8 +44,7 @@ std::string RegisterMissingKernels() {
 const std::string* const registered_ops = new std::string(RegisterMissingKernels());
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels
 
 // Python calls this function through ctypes. The string lives as long as the library.
 extern "C" __attribute__((visibility("default"))) const char* tf_rnn_ops_stock_ops() {

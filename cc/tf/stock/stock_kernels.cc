@@ -4,8 +4,7 @@
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/kernels/rnn_params_kernels.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::OpKernel;
@@ -50,5 +49,4 @@ std::vector<StockKernel> StockKernels() {
   };
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels

@@ -5,8 +5,7 @@
 #include "cc/cpu/call/op_run.h"
 #include "cc/xla/handlers/ops.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 Status MakeProblem(const OpSpec& op, Call* call, cpu::BlockLstmProblem* problem) {
@@ -34,5 +33,4 @@ Status BlockLstmGrad(const OpSpec& op, Call* call) {
   return cpu::RunBlockLstmBackward(problem, call->tensors(), call);
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

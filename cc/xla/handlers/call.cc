@@ -9,8 +9,7 @@
 #include "cc/core/runtime/block_cache.h"
 #include "cc/core/runtime/machine_limits.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 constexpr int64_t kAlignment = 64;
@@ -103,5 +102,4 @@ Status Call::Aligned(Arg input, const void** data) {
   return Status();
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

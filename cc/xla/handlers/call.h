@@ -1,6 +1,5 @@
 // One call of a handler on the CPU: its tensors, its threads and its memory.
-#ifndef TF_RNN_OPS_CC_FFI_CALL_H_
-#define TF_RNN_OPS_CC_FFI_CALL_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -13,8 +12,7 @@
 #include "cc/xla/handlers/tensors.h"
 #include "xla/ffi/api/ffi.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 class Call final : public Tensors, public cpu::Host {
  public:
@@ -45,7 +43,4 @@ class Call final : public Tensors, public cpu::Host {
   int64_t reserve_bytes_ = 0;
 };
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_CALL_H_
+}  // namespace rnn_ops::ffi

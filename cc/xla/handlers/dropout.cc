@@ -5,8 +5,7 @@
 
 #include "cc/core/op/dropout_reset.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 // Returns the number of the call among the calls of its call site.
@@ -39,5 +38,4 @@ Status DrawDropoutKey(const Tensors& call, const int64_t* seed, DropoutKey* key)
   return Status();
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

@@ -1,6 +1,5 @@
 // The random key of the dropout masks of a call.
-#ifndef TF_RNN_OPS_CC_FFI_DROPOUT_H_
-#define TF_RNN_OPS_CC_FFI_DROPOUT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -8,8 +7,7 @@
 #include "cc/core/status.h"
 #include "cc/xla/handlers/tensors.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 inline bool HasDropout(const RnnAttrs& attrs) { return attrs.is_training && attrs.dropout > 0; }
 
@@ -17,7 +15,4 @@ inline bool HasDropout(const RnnAttrs& attrs) { return attrs.is_training && attr
 // attributes seed and seed2, and on the number of this call among the calls with its call_site.
 Status DrawDropoutKey(const Tensors& call, const int64_t* seed, DropoutKey* key);
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_DROPOUT_H_
+}  // namespace rnn_ops::ffi

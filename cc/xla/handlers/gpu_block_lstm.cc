@@ -6,8 +6,7 @@
 #include "cc/gpu/steps/block_lstm_gpu.h"
 #include "cc/xla/handlers/gpu_ops.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::BlockLstmProblem* problem) {
@@ -39,5 +38,4 @@ Status GpuBlockLstmGrad(const OpSpec& op, GpuCall* call) {
   return gpu::BlockLstmBackward(args, call->scratch(), call->stream());
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

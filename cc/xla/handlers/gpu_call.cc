@@ -2,8 +2,7 @@
 
 #include "cc/gpu/launch/elementwise.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 // XLA guarantees an alignment of at most 16, and rejects requests for more.
 void* GpuCall::Scratch::Allocate(int64_t bytes) {
   constexpr uintptr_t kGranted = 16, kAlignment = 256;
@@ -27,5 +26,4 @@ Status GpuCall::CopyToHost(int index, void* host) const {
   return ops->CopyToHost(stream_, host, arg(index).data, arg(index).bytes);
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

@@ -1,6 +1,5 @@
 // One call of a handler on a GPU: its tensors, its stream and its memory.
-#ifndef TF_RNN_OPS_CC_FFI_GPU_CALL_H_
-#define TF_RNN_OPS_CC_FFI_GPU_CALL_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -10,8 +9,7 @@
 #include "cc/xla/handlers/tensors.h"
 #include "xla/ffi/api/ffi.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 // All buffers are on the device.
 class GpuCall : public Tensors {
@@ -67,7 +65,4 @@ class GpuCall : public Tensors {
   Scratch scratch_;
 };
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_GPU_CALL_H_
+}  // namespace rnn_ops::ffi

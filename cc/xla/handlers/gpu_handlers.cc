@@ -5,8 +5,7 @@
 #include "cc/xla/handlers/gpu_call.h"
 #include "cc/xla/handlers/gpu_ops.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 template <Status (*run)(const OpSpec&, GpuCall*), const OpSpec& op>
@@ -53,5 +52,4 @@ const Handler kGpuLayerHandlers[3] = {
      &Handle<&GpuLayerBackprop, kLayerRnnBackprop>},
 };
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

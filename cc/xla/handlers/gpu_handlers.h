@@ -8,13 +8,11 @@
 //   handler declares itself fit for a CUDA graph, not even those of LayerRNN, which wait for
 //   nothing.
 // - reserve_space has the size that gpu::RnnReserveBytes() returns, for any lengths.
-#ifndef TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
-#define TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
+#pragma once
 
 #include "cc/xla/handlers/handle.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 // BlockLSTMV2, BlockLSTMGradV2, CudnnRNNV3, StatelessCudnnRNNV3, CudnnRNNV3Packed and
 // CudnnRNNBackpropV3.
@@ -24,7 +22,4 @@ extern const Handler kGpuHandlers[6];
 // nothing. reserve_space has the size that gpu::LayerReserveBytes() returns.
 extern const Handler kGpuLayerHandlers[3];
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
+}  // namespace rnn_ops::ffi

@@ -6,8 +6,7 @@
 #include "cc/gpu/layer_gpu.h"
 #include "cc/xla/handlers/gpu_ops.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::LayerProblem* problem) {
@@ -53,5 +52,4 @@ Status GpuLayerBackprop(const OpSpec& op, GpuCall* call) {
   return ZeroResults(*call);
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

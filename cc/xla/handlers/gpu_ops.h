@@ -1,13 +1,11 @@
 // The functions that the handlers for GPUs call.
-#ifndef TF_RNN_OPS_CC_FFI_GPU_OPS_H_
-#define TF_RNN_OPS_CC_FFI_GPU_OPS_H_
+#pragma once
 
 #include "cc/core/op/op_spec.h"
 #include "cc/core/status.h"
 #include "cc/xla/handlers/gpu_call.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 // Ops of the CudnnRNN family. CudnnRNNV3Packed reads the unpacked weights, because packed weights
 // exist only on the CPU.
@@ -21,7 +19,4 @@ Status GpuLayerBackprop(const OpSpec& op, GpuCall* call);
 Status GpuBlockLstm(const OpSpec& op, GpuCall* call);
 Status GpuBlockLstmGrad(const OpSpec& op, GpuCall* call);
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_GPU_OPS_H_
+}  // namespace rnn_ops::ffi

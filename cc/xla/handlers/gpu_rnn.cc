@@ -9,8 +9,7 @@
 #include "cc/xla/handlers/dropout.h"
 #include "cc/xla/handlers/gpu_ops.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 // A problem, and the lengths that it refers to.
@@ -122,5 +121,4 @@ Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
   return ZeroResults(*call);
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

@@ -1,7 +1,6 @@
 #include "cc/xla/handlers/handle.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 using ::xla::ffi::Error;
 using ::xla::ffi::ErrorCode;
@@ -24,5 +23,4 @@ Error ToFfi(const Status& status) {
   return Error(ErrorCode::kInternal, status.message());
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

@@ -1,6 +1,5 @@
 // Converts errors and exceptions of C++ to the errors of a handler's C function.
-#ifndef TF_RNN_OPS_CC_FFI_HANDLE_H_
-#define TF_RNN_OPS_CC_FFI_HANDLE_H_
+#pragma once
 
 #include <new>
 
@@ -8,8 +7,7 @@
 #include "cc/core/status.h"
 #include "xla/ffi/api/ffi.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 struct Handler {
   const char* op;  // TensorFlow's name of the op, and the name of the custom call
@@ -34,7 +32,4 @@ XLA_FFI_Error* Guarded(XLA_FFI_CallFrame* frame, const Bound& bound) {
   }
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_HANDLE_H_
+}  // namespace rnn_ops::ffi

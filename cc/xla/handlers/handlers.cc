@@ -3,8 +3,7 @@
 #include "cc/xla/handlers/call.h"
 #include "cc/xla/handlers/ops.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 template <Status (*run)(const OpSpec&, Call*), const OpSpec& op>
@@ -46,5 +45,4 @@ const Handler kHandlers[10] = {
      &Handle<&LinearRecurrence, kLinearRecurrence>},
 };
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

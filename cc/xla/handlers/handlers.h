@@ -5,19 +5,14 @@
 // attributes. If dropout draws masks (CudnnRNNV3 in training), the attribute call_site : i64
 // identifies the call in the program. Each call site counts its calls, and the masks depend on the
 // count.
-#ifndef TF_RNN_OPS_CC_FFI_HANDLERS_H_
-#define TF_RNN_OPS_CC_FFI_HANDLERS_H_
+#pragma once
 
 #include "cc/xla/handlers/handle.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 // BlockLSTMV2, BlockLSTMGradV2, CudnnRNNV3, StatelessCudnnRNNV3, CudnnRNNV3Packed,
 // CudnnRNNBackpropV3, LayerRNN, LayerRNNPacked, LayerRNNBackprop and LinearRecurrence.
 extern const Handler kHandlers[10];
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_HANDLERS_H_
+}  // namespace rnn_ops::ffi

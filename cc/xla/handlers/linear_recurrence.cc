@@ -2,8 +2,7 @@
 #include "cc/cpu/call/op_run.h"
 #include "cc/xla/handlers/ops.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 Status LinearRecurrence(const OpSpec& op, Call* call) {
   RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
@@ -16,5 +15,4 @@ Status LinearRecurrence(const OpSpec& op, Call* call) {
   return cpu::RunLinearRecurrence(problem, call->tensors(), call);
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

@@ -1,13 +1,11 @@
 // The functions that the handlers call.
-#ifndef TF_RNN_OPS_CC_FFI_OPS_H_
-#define TF_RNN_OPS_CC_FFI_OPS_H_
+#pragma once
 
 #include "cc/core/op/op_spec.h"
 #include "cc/core/status.h"
 #include "cc/xla/handlers/call.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 // Ops of the CudnnRNN family and of LayerRNN.
 Status RnnForward(const OpSpec& op, Call* call);
@@ -18,7 +16,4 @@ Status BlockLstmGrad(const OpSpec& op, Call* call);
 
 Status LinearRecurrence(const OpSpec& op, Call* call);
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_OPS_H_
+}  // namespace rnn_ops::ffi

@@ -9,8 +9,7 @@
 #include "cc/xla/handlers/dropout.h"
 #include "cc/xla/handlers/ops.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 namespace {
 
 // Copies the lengths, [B], to `memory` and refers to them in *lengths.
@@ -62,5 +61,4 @@ Status RnnBackprop(const OpSpec& op, Call* call) {
   return cpu::RunRnnBackward(problem, call->tensors(), call);
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

@@ -2,8 +2,7 @@
 
 #include "cc/core/op/read_attrs.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 using ::xla::ffi::AnyBuffer;
 using ::xla::ffi::DataType;
@@ -147,5 +146,4 @@ Status Tensors::RequireResult(int index, const std::string& name, const PartialS
                          ToString(result(index).shape), ".");
 }
 
-}  // namespace ffi
-}  // namespace rnn_ops
+}  // namespace rnn_ops::ffi

@@ -1,6 +1,5 @@
 // The buffers and attributes of a call of a handler of XLA's foreign function interface (FFI).
-#ifndef TF_RNN_OPS_CC_FFI_TENSORS_H_
-#define TF_RNN_OPS_CC_FFI_TENSORS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -15,8 +14,7 @@
 #include "cc/core/status.h"
 #include "xla/ffi/api/ffi.h"
 
-namespace rnn_ops {
-namespace ffi {
+namespace rnn_ops::ffi {
 
 // An argument or a result in row-major order, which is XLA's default layout.
 struct Buffer {
@@ -92,7 +90,4 @@ class Tensors {
   Dtype dtype_ = kFloat32;
 };
 
-}  // namespace ffi
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_FFI_TENSORS_H_
+}  // namespace rnn_ops::ffi

@@ -1,6 +1,5 @@
 // Lowers an op to a call of its handler in cc/xla/handlers.
-#ifndef TF_RNN_OPS_CC_TF_XLA_CUSTOM_CALL_H_
-#define TF_RNN_OPS_CC_TF_XLA_CUSTOM_CALL_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -16,8 +15,7 @@
 #include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tsl/platform/tensor_float_32_utils.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // Each compiled call has its own number, see cc/xla/handlers/handlers.h.
 inline int64_t NextCallSite() {
@@ -148,7 +146,4 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
   return absl::OkStatus();
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_XLA_CUSTOM_CALL_H_
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // The registration of an op: its shape function and its attributes.
-#ifndef TF_RNN_OPS_CC_TF_XLA_INFERRED_H_
-#define TF_RNN_OPS_CC_TF_XLA_INFERRED_H_
+#pragma once
 
 #include <cstdint>
 #include <cstdio>
@@ -18,8 +17,7 @@
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/public/version.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::NodeDef;
 using ::tensorflow::Tensor;
@@ -84,7 +82,4 @@ inline std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& o
   return text + more + "}";
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_XLA_INFERRED_H_
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // The kernels for XLA of this library's ops with handlers.
-#ifndef TF_RNN_OPS_CC_TF_XLA_OP_KERNELS_H_
-#define TF_RNN_OPS_CC_TF_XLA_OP_KERNELS_H_
+#pragma once
 
 #include <cstdint>
 #include <new>
@@ -13,8 +12,7 @@
 #include "cc/xla/lowering/reserve_size.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::XlaOpKernel;
@@ -73,7 +71,4 @@ class PackNothingXlaKernel : public CheckedXlaKernel {
   }
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_XLA_OP_KERNELS_H_
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // The inputs of an op under XLA, and the tables of this library's ops.
-#ifndef TF_RNN_OPS_CC_TF_XLA_OPERANDS_H_
-#define TF_RNN_OPS_CC_TF_XLA_OPERANDS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -15,8 +14,7 @@
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "xla/hlo/builder/xla_builder.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 using ::tensorflow::PartialTensorShape;
 using ::tensorflow::XlaOpKernelContext;
@@ -58,7 +56,4 @@ inline const OpSpec& SpecOf(const std::string& op) {
 
 inline bool IsBlockLstm(const OpSpec& op) { return op.family == OpFamily::kBlockLstm; }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_XLA_OPERANDS_H_
+}  // namespace rnn_ops::tf_kernels

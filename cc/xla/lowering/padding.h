@@ -1,6 +1,5 @@
 // Dimensions that XLA knows only when it runs.
-#ifndef TF_RNN_OPS_CC_TF_XLA_PADDING_H_
-#define TF_RNN_OPS_CC_TF_XLA_PADDING_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -14,8 +13,7 @@
 #include "cc/xla/lowering/operands.h"
 #include "xla/hlo/builder/lib/constants.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // Note [Padding in XLA]
 // After ops such as boolean_mask, a dimension has a bound at compile time and a size at run time.
@@ -188,7 +186,4 @@ class Padding {
   std::vector<std::pair<Dim, XlaOp>> sizes_;  // the sizes of the other tensors
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_XLA_PADDING_H_
+}  // namespace rnn_ops::tf_kernels

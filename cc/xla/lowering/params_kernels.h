@@ -1,6 +1,5 @@
 // The kernels for XLA of the parameter ops, which become slices and concatenations.
-#ifndef TF_RNN_OPS_CC_TF_XLA_PARAMS_KERNELS_H_
-#define TF_RNN_OPS_CC_TF_XLA_PARAMS_KERNELS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -14,8 +13,7 @@
 #include "cc/xla/lowering/operands.h"
 #include "cc/xla/lowering/stock_kernels.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // The first three inputs. XLA needs their values, because shapes depend on them. WHY Unimplemented:
 // a cluster that TensorFlow chose itself then runs without XLA.
@@ -149,7 +147,4 @@ class ParamsToCanonicalXlaKernel : public ParamsKernel {
   }
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_XLA_PARAMS_KERNELS_H_
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // The sizes of reserve spaces, which a computation must know before it runs.
-#ifndef TF_RNN_OPS_CC_TF_XLA_RESERVE_SIZE_H_
-#define TF_RNN_OPS_CC_TF_XLA_RESERVE_SIZE_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -15,8 +14,7 @@
 #include "cc/xla/lowering/operands.h"
 #include "tsl/platform/tensor_float_32_utils.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // Where a computation runs. The handler rejects a size that is too small for the GPU that runs it.
 struct ProgramPlace {
@@ -82,7 +80,4 @@ inline absl::Status CheckMaker(const NodeDef& node, const std::vector<XlaTensor>
                         PartialShape::Of({shape.dimensions().begin(), shape.dimensions().end()})));
 }
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_XLA_RESERVE_SIZE_H_
+}  // namespace rnn_ops::tf_kernels

@@ -1,6 +1,5 @@
 // The kernels for XLA of TensorFlow's own CudnnRNN ops on a CPU.
-#ifndef TF_RNN_OPS_CC_TF_XLA_STOCK_KERNELS_H_
-#define TF_RNN_OPS_CC_TF_XLA_STOCK_KERNELS_H_
+#pragma once
 
 #include <cstdint>
 #include <utility>
@@ -11,8 +10,7 @@
 #include "cc/xla/lowering/op_kernels.h"
 #include "cc/xla/lowering/operands.h"
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 
 // A node of this library's op with the attributes of a node of TensorFlow's op. The first versions
 // of TensorFlow's op lack some attributes, which get their defaults.
@@ -80,7 +78,4 @@ class StockBackpropKernel : public CheckedXlaKernel {
   }
 };
 
-}  // namespace tf_kernels
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_TF_XLA_STOCK_KERNELS_H_
+}  // namespace rnn_ops::tf_kernels

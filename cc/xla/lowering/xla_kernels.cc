@@ -30,8 +30,7 @@ namespace xla::ffi {
 const XLA_FFI_Api* GetXlaFfiApi();
 }
 
-namespace rnn_ops {
-namespace tf_kernels {
+namespace rnn_ops::tf_kernels {
 namespace {
 
 using ::tensorflow::OpKernel;
@@ -113,8 +112,7 @@ bool RegisterOurs() {
 [[maybe_unused]] const bool registered = RegisterOurs();
 
 }  // namespace
-}  // namespace tf_kernels
-}  // namespace rnn_ops
+}  // namespace rnn_ops::tf_kernels
 
 // Python calls this function through ctypes, after the CPU kernels of TensorFlow's own ops have
 // been registered.

@@ -1,7 +1,6 @@
 // Checks a rejected call: the code of the status, that the message is a sentence, and the parts of
 // the message.
-#ifndef TF_RNN_OPS_TESTS_CC_CORE_EXPECT_INVALID_H_
-#define TF_RNN_OPS_TESTS_CC_CORE_EXPECT_INVALID_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -23,5 +22,3 @@ inline void ExpectInvalid(const Status& status, const std::vector<const char*>& 
 }
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CORE_EXPECT_INVALID_H_

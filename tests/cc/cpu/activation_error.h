@@ -1,6 +1,5 @@
 // Helpers of the tests of sigmoid and tanh: the levels, exact results, and errors.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
+#pragma once
 
 #include <dlfcn.h>
 
@@ -15,8 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/activation_samples.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 
 struct Level {
   std::string name;  // "avx512_emulated": see Note [Emulation] in cc/cpu/simd/isa.h
@@ -103,7 +101,4 @@ Worst Measure(const std::vector<T>& x, const std::vector<Exact>& exact, const st
   return worst;
 }
 
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
+}  // namespace rnn_ops::cpu

@@ -12,8 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/activation_error.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 constexpr double kFloor = 1e-30;
@@ -77,5 +76,4 @@ TEST(EveryFloat32, Tanh) {
 }
 
 }  // namespace
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

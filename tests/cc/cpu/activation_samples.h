@@ -1,6 +1,5 @@
 // The activations of one instruction set on arrays, from a separate shared object.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_SAMPLES_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_SAMPLES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -13,5 +12,3 @@ struct ActivationSamples {
 };
 
 extern "C" const ActivationSamples* tf_rnn_ops_activation_samples();
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_SAMPLES_H_

@@ -14,8 +14,7 @@
 #include "tests/cc/cpu/activation_error.h"
 #include "tests/cc/cpu/activation_samples.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 // Every kStep-th bit pattern of the floats, of both signs, without NaN.
@@ -152,5 +151,4 @@ TEST(Activations, Range) {
 }
 
 }  // namespace
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

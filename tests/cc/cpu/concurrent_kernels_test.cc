@@ -9,9 +9,7 @@
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/rnn_cases.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 // Every way to split a call: slices of the batch, partitions of the units, both directions,
@@ -130,6 +128,4 @@ TEST(ConcurrentKernels, OfLinearRecurrences) {
 }
 
 }  // namespace
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

@@ -11,8 +11,7 @@
 #include "cc/core/warning.h"
 #include "cc/cpu/dispatch/variant.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 // A process chooses the kernels only once. So each test makes the choice in a child process, which
@@ -93,5 +92,4 @@ TEST_F(DispatchTest, ThreadsAgree) {
 }
 
 }  // namespace
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

@@ -1,14 +1,11 @@
 // The kernel tables of an object that emulates CPUs, see Note [Emulation] in cc/cpu/simd/isa.h.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_EMULATED_KERNELS_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_EMULATED_KERNELS_H_
+#pragma once
 
 #include <cstdint>
 
 #include "cc/cpu/dispatch/kernel_table.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 
 // One table for each emulated CPU. The names of the tables end in "-emulated". Calls of different
 // tables of one object must not overlap.
@@ -17,9 +14,7 @@ struct EmulatedTables {
   const KernelTable* tables;
 };
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing
 
 // `native`: the kernels of the same level. The object of AVX2 has only the kernels of int8 weights,
 // so its tables pass other calls to `native`. The object of AVX-512 ignores `native`.
@@ -29,5 +24,3 @@ struct EmulatedTables {
 // TensorFlow run the emulated CPU.
 extern "C" rnn_ops::cpu::testing::EmulatedTables tf_rnn_ops_emulated_tables(
     const rnn_ops::cpu::KernelTable* native);
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_EMULATED_KERNELS_H_

@@ -9,9 +9,7 @@
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/rnn_cases.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 constexpr RnnCase (*kMakers[])(std::mt19937_64&, Dtype) = {
@@ -99,6 +97,4 @@ TEST(Emulation, OfEveryUnitIsThere) {
 }
 
 }  // namespace
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

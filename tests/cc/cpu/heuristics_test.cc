@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 constexpr int64_t kMiB = 1 << 20;
@@ -268,5 +267,4 @@ TEST(ChooseRowItems, NothingToCut) {
 }
 
 }  // namespace
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

@@ -13,9 +13,7 @@
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/cpu/problem_line.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 // A float32 of these bytes is -1.7e38, so a kernel that reads the float has visibly wrong results.
@@ -727,6 +725,4 @@ template void ExpectSame(const Fields<RnnValues>&, const RnnValues&, const RnnVa
 template void ExpectSame(const Fields<V>&, const V&, const V&);
 template void ExpectSame(const Fields<LinearValues>&, const LinearValues&, const LinearValues&);
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

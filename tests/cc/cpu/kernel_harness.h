@@ -2,8 +2,7 @@
 // of the problem, allocates the memory that the caller of a kernel must allocate, with guards
 // around it, and converts the results back. A run fails the test if a guard or an input was
 // written, or if an output was not written.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_KERNEL_HARNESS_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_KERNEL_HARNESS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -20,9 +19,7 @@
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/kernel_tables.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 
 using reference::BlockLstmValues;
 using reference::LinearValues;
@@ -238,8 +235,4 @@ double ExpectNear(const Fields<Values>& fields, const Values& got, const Values&
 template <typename Values>
 void ExpectSame(const Fields<Values>& fields, const Values& got, const Values& want);
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_KERNEL_HARNESS_H_
+}  // namespace rnn_ops::cpu::testing

@@ -5,9 +5,7 @@
 
 #include "cc/core/op/dropout.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace reference {
+namespace rnn_ops::cpu::reference {
 namespace {
 
 constexpr RnnMode kRelu = RnnMode::kRelu, kTanh = RnnMode::kTanh, kLstm = RnnMode::kLstm,
@@ -374,6 +372,4 @@ void RunBlockLstm(const BlockLstmProblem& p, BlockLstmValues* v) {
   }
 }
 
-}  // namespace reference
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::reference

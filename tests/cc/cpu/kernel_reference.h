@@ -1,8 +1,7 @@
 // The reference of the CPU kernels: float64, one scalar at a time, one sequence of the batch after
 // another, from the equations of the op's documentation. It shares only the problem structs with
 // cc/cpu.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_KERNEL_REFERENCE_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_KERNEL_REFERENCE_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -11,9 +10,7 @@
 
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace reference {
+namespace rnn_ops::cpu::reference {
 
 using Vec = std::vector<double>;
 
@@ -81,8 +78,4 @@ struct LinearValues {
 
 void RunLinearRecurrence(const LinearRecurrenceProblem& problem, LinearValues* values);
 
-}  // namespace reference
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_KERNEL_REFERENCE_H_
+}  // namespace rnn_ops::cpu::reference

@@ -19,9 +19,7 @@
 #include "tests/cc/cpu/emulated_kernels.h"
 #include "tests/cc/cpu/tested_isas.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 bool StartsWith(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
@@ -167,6 +165,4 @@ void NoteExecuted(const KernelTable& table, const std::string& code) {
   executed->Note(code, IsEmulated(table) && code != "avx2");
 }
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

@@ -1,6 +1,5 @@
 // The kernels that tests run: those of this machine, and emulations of those of other machines.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_KERNEL_TABLES_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_KERNEL_TABLES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -8,9 +7,7 @@
 #include "cc/cpu/dispatch/kernel_table.h"
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 
 // All tables, the baseline first, then the levels of this machine, then the emulations.
 const std::vector<const KernelTable*>& Tables();
@@ -28,8 +25,4 @@ std::string CodeOf(const KernelTable& table, const RnnProblem& problem);
 // how it was executed: "[executed] CODE: native|emulated, N tests". tools/executed.py reads them.
 void NoteExecuted(const KernelTable& table, const std::string& code);
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_KERNEL_TABLES_H_
+}  // namespace rnn_ops::cpu::testing

@@ -7,9 +7,7 @@
 #include "cc/core/op/dropout.h"
 #include "tests/cc/cpu/kernel_reference.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace reference {
+namespace rnn_ops::cpu::reference {
 namespace {
 
 constexpr RnnMode kRelu = RnnMode::kRelu, kTanh = RnnMode::kTanh, kLstm = RnnMode::kLstm,
@@ -487,6 +485,4 @@ void RunLayer(const RnnProblem& p, RnnValues* v) {
   for (int64_t b = 0; b < p.batch; ++b) Row(p, b, v).Run();
 }
 
-}  // namespace reference
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::reference

@@ -1,9 +1,7 @@
 // The linear recurrence, from the equations of the op's documentation.
 #include "tests/cc/cpu/kernel_reference.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace reference {
+namespace rnn_ops::cpu::reference {
 namespace {
 
 // Element k of sequence b at step t; 0 if the tensor is absent.
@@ -63,6 +61,4 @@ void RunLinearRecurrence(const LinearRecurrenceProblem& p, LinearValues* v) {
   }
 }
 
-}  // namespace reference
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::reference

@@ -1,16 +1,13 @@
 // Conversions between the 16-bit types and double. They do not use Eigen, because its conversions
 // are under test.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_NARROW_BITS_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_NARROW_BITS_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 
 // An IEEE format of 16 bits with rounding to nearest, ties to even.
 template <int FractionBits>
@@ -50,8 +47,4 @@ inline double HalfValue(uint16_t bits) { return Narrow<10>::Value(bits); }
 inline uint16_t BFloat16Bits(double v) { return Narrow<7>::Bits(v); }
 inline double BFloat16Value(uint16_t bits) { return Narrow<7>::Value(bits); }
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_NARROW_BITS_H_
+}  // namespace rnn_ops::cpu::testing

@@ -6,8 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 constexpr int64_t kPanels = 64;
@@ -130,5 +129,4 @@ TEST(PackedHeader, EveryByteOfItCounts) {
 }
 
 }  // namespace
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

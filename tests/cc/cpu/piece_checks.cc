@@ -20,9 +20,7 @@
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 namespace {
 
 // The value of memory that must not be written or must not be read.
@@ -736,9 +734,7 @@ void CheckAllOfPairs(Checker& check) {
 }
 
 }  // namespace
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 __attribute__((visibility("default"))) int64_t
 tf_rnn_ops_check_pieces(void (*fail)(const char* message)) {

@@ -1,12 +1,9 @@
 // Checks of the pieces of the passes, each separately, against simple loops over elements. All
 // values are small integers, whose sums are exact in every type, so results are compared for
 // equality.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_PIECE_CHECKS_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_PIECE_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 
 // Calls fail(message) for the first failures. Returns the number of compared values.
 extern "C" int64_t tf_rnn_ops_check_pieces(void (*fail)(const char* message));
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_PIECE_CHECKS_H_

@@ -10,8 +10,7 @@
 #include "tests/cc/cpu/piece_checks.h"
 #include "tests/cc/cpu/tested_isas.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 // A smaller number of values than `fewest` would mean that a loop had no iterations.
@@ -39,5 +38,4 @@ TEST(Pieces, AreRightOnEmulations) {
 }
 
 }  // namespace
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

@@ -7,9 +7,7 @@
 
 #include "cc/core/op/dropout.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 // In the order of RnnMode: the names of kCellFacts without "rnn_".
@@ -344,6 +342,4 @@ std::string LineOf(const LinearRecurrenceProblem& p, bool has_states) {
   return s.str();
 }
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

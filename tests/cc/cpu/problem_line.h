@@ -1,6 +1,5 @@
 // Problems as lines of text. The grammar is in tests/robustness/problem/README.md.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -8,9 +7,7 @@
 
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 
 enum class ProblemRun { kTraining, kInference, kPacked };
 
@@ -44,8 +41,4 @@ std::string LineOf(const LinearRecurrenceProblem& problem, bool has_states);
 // The random word of element k of a tensor (README.md, "Numbers").
 uint64_t ProblemWord(uint64_t seed, const std::string& tensor, uint64_t k);
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
+}  // namespace rnn_ops::cpu::testing

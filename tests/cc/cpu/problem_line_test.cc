@@ -6,9 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 std::string Printed(const std::string& text) {
@@ -123,6 +121,4 @@ TEST(ProblemLine, CommentsAndBlankLinesAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

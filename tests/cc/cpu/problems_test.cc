@@ -26,9 +26,7 @@
 #include "tests/cc/cpu/problem_line.h"
 #include "tests/cc/cpu/rnn_cases.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 std::vector<std::string>* lines = new std::vector<std::string>;
@@ -373,9 +371,7 @@ void ReadArguments(int argc, char** argv) {
   }
 }
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);

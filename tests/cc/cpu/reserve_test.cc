@@ -6,9 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 namespace {
 
 RnnProblem Problem(const std::vector<int32_t>& lengths) {
@@ -108,6 +106,4 @@ TEST(Fingerprint, DoesNotDependOnTheDropoutKey) {
 }
 
 }  // namespace
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

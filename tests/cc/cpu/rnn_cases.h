@@ -1,6 +1,5 @@
 // Problems of the stack that several tests use.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_RNN_CASES_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_RNN_CASES_H_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -12,9 +11,7 @@
 
 #include "tests/cc/cpu/kernel_harness.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 
 constexpr int32_t kModes[] = {0, 1, 2, 3};  // relu, tanh, LSTM, GRU
 
@@ -177,8 +174,4 @@ inline RnnCase RandomQuantizedCase(std::mt19937_64& random, Dtype dtype) {
   return c;
 }
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_RNN_CASES_H_
+}  // namespace rnn_ops::cpu::testing

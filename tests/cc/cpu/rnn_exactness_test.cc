@@ -12,9 +12,7 @@
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/rnn_cases.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 RnnValues RunBoth(const KernelTable& table, const RnnCase& c, const RnnValues& inputs,
@@ -181,6 +179,4 @@ TEST(RnnExactness, RowsOfALayerAreIndependent) {
 }
 
 }  // namespace
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

@@ -8,9 +8,7 @@
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/rnn_cases.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 constexpr ThreadBudget kThreads = {2, 1, 0};
@@ -137,6 +135,4 @@ TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
 }
 
 }  // namespace
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

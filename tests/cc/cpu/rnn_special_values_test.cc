@@ -10,9 +10,7 @@
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/rnn_cases.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -356,6 +354,4 @@ TEST(BlockLstmSpecialValues, NanStaysInItsRowAndStepsBeyondTheLengthAreNotRead) 
 }
 
 }  // namespace
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::testing

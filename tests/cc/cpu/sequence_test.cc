@@ -7,9 +7,7 @@
 
 #include "gtest/gtest.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 namespace {
 
 // A Sequence and its memory.
@@ -162,6 +160,4 @@ TEST(Arena, OverflowStays) {
 }
 
 }  // namespace
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -1,6 +1,5 @@
 // The instruction sets that tests run.
-#ifndef TF_RNN_OPS_TESTS_CC_CPU_TESTED_ISAS_H_
-#define TF_RNN_OPS_TESTS_CC_CPU_TESTED_ISAS_H_
+#pragma once
 
 #include <cstdlib>
 #include <string>
@@ -8,9 +7,7 @@
 
 #include "cc/cpu/dispatch/variant.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace testing {
+namespace rnn_ops::cpu::testing {
 
 // The instruction sets of this machine, up to the one that TF_RNN_OPS_CPU_ISA names.
 inline std::vector<Isa> TestedIsas() {
@@ -24,8 +21,4 @@ inline std::vector<Isa> TestedIsas() {
   return isas;
 }
 
-}  // namespace testing
-}  // namespace cpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CPU_TESTED_ISAS_H_
+}  // namespace rnn_ops::cpu::testing

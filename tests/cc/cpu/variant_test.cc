@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 PackedFormat FormatOfPacked(const RnnProblem*) { return {}; }
@@ -309,5 +308,4 @@ TEST(Variant, OtherProcessorsHaveTheBaselineAlone) { EXPECT_EQ(DetectIsa(), Isa:
 #endif
 
 }  // namespace
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

@@ -13,8 +13,7 @@
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 // Some two seconds, so that a block that waits in vain does not cost the time of a whole run.
@@ -152,5 +151,4 @@ CORE_API const char* core_persistent_launched() {
   return text.c_str();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // Memory and timing of calls, for the two C interfaces of the GPU core.
-#ifndef TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
-#define TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -10,8 +9,7 @@
 #include "cc/gpu/libraries/driver_api.h"
 #include "cc/gpu/memory/device_allocator.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // Allocates device memory of `bytes` bytes. Returns null if there is none.
 using AllocateFn = void* (*)(int64_t bytes);
@@ -62,7 +60,4 @@ inline Status TimeRuns(void* stream, int32_t runs, const std::function<Status()>
   return Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
+}  // namespace rnn_ops::gpu

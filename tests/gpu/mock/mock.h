@@ -1,7 +1,6 @@
 // Shared code of the mock libraries. "Device" memory is host memory, and every stream runs its work
 // at once.
-#ifndef TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
-#define TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -28,5 +27,3 @@ inline int AllocatePages(void** memory, size_t bytes) {
 }
 
 }  // namespace mock
-
-#endif  // TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_

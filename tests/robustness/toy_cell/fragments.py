@@ -6,8 +6,7 @@ lines that replace them.
 
 _CPU_CELL = """\
 // A toy: h = h_prev / 2 + tanh(.) / 2.
-#ifndef TF_RNN_OPS_CC_CPU_CELL_TOY_H_
-#define TF_RNN_OPS_CC_CPU_CELL_TOY_H_
+#pragma once
 
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/vanilla.h"
@@ -59,13 +58,11 @@ struct Toy {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_CELL_TOY_H_
 """
 
 _GPU_CELL = """\
 // A toy: h = h_prev / 2 + tanh(.) / 2.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_TOY_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_TOY_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/cell.h"
 
@@ -94,7 +91,6 @@ struct Toy {
 }  // namespace gpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_TOY_H_
 """
 
 

@@ -1,6 +1,5 @@
 // The gradients of the weights of cells besides their matrices: peepholes and normalizations.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_CELL_GRADIENTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_CELL_GRADIENTS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -92,5 +91,3 @@ void LayerNormGradients(const BackwardLayer<T>& layer, T* to, T* bias,
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_CELL_GRADIENTS_H_

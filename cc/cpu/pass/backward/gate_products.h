@@ -1,6 +1,5 @@
 // Products over rows of the gradients of the gates, for dx and for dh.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_GATE_PRODUCTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_GATE_PRODUCTS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -46,5 +45,3 @@ void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t 
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_GATE_PRODUCTS_H_

@@ -1,6 +1,5 @@
 // The product over all rows that computes dx.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_INPUT_GRADIENT_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_INPUT_GRADIENT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -79,5 +78,3 @@ void InputGradient(const BackwardLayer<T>& layer, const InputGradientItem& item)
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_INPUT_GRADIENT_H_

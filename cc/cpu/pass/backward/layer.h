@@ -1,6 +1,5 @@
 // The data of one layer for the time loop of a backward pass.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_LAYER_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_LAYER_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -108,5 +107,3 @@ struct BackwardLayer {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_LAYER_H_

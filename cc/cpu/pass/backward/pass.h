@@ -6,8 +6,7 @@
 // from the gradients of the gates and the recurrent weights. The gradients of the gates are kept
 // for all rows. Then dx (by blocks of rows) and the weight gradients (by panels) are computed as
 // products over all rows.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PASS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PASS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -170,5 +169,3 @@ class BackwardPass {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PASS_H_

@@ -1,6 +1,5 @@
 // The plan of a backward pass: sizes, threads, memory and packed weights.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PLAN_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PLAN_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -186,5 +185,3 @@ void PackBackwardWeights(const BackwardLayer<T>& layer, const WeightSource<T>* s
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PLAN_H_

@@ -1,7 +1,6 @@
 // The products over all rows that follow the backward time loop: dx and the gradients of the
 // weights.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -265,5 +264,3 @@ void RunBackwardProducts(const BackwardLayer<T>& layer, const WeightViews<T>* to
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_

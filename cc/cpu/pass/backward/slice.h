@@ -1,6 +1,5 @@
 // The backward time loop of one layer, for a slice of the batch or a partition of the units.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -276,5 +275,3 @@ void RunBackwardRecurrence(const BackwardLayer<T>& layer, const Split& split,
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_

@@ -3,8 +3,7 @@
 // Note [Deterministic reductions]
 // One thread reduces a panel over blocks of kReductionRows rows in order. The order does not depend
 // on the number of threads and on the other panels of the item, so sums are bit-identical.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_WEIGHT_GRADIENT_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_WEIGHT_GRADIENT_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -180,5 +179,3 @@ void ReducePanels(const Sequence& seq, const E* gradient, int64_t ld, const Redu
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_WEIGHT_GRADIENT_H_

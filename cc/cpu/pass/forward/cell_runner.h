@@ -1,6 +1,5 @@
 // Runs a cell on the rows of a step. The functions are chosen once for a layer.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_CELL_RUNNER_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_CELL_RUNNER_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -89,5 +88,3 @@ CellRunner<T> CellRunnerOf(OperandType operands,
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_CELL_RUNNER_H_

@@ -1,6 +1,5 @@
 // The data of one layer for the time loop of a forward pass.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -118,5 +117,3 @@ HiddenOperand ReadsOf(const ForwardLayer<T>& layer) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_

@@ -4,8 +4,7 @@
 // Each layer first packs its weights, unless the weights are already packed (weights/pack.h). Then
 // all directions run through time (Note [Forward recurrence]). Calls of at most kPlainRows rows
 // (streaming) do not pack, see forward/plain_weights.h.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -228,5 +227,3 @@ class ForwardPass {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_

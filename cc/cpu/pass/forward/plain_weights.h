@@ -1,6 +1,5 @@
 // The products of a forward pass on unpacked weights in the caller's tensors (product/dot.h).
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_PLAIN_WEIGHTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_PLAIN_WEIGHTS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -115,5 +114,3 @@ void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_PLAIN_WEIGHTS_H_

@@ -1,6 +1,5 @@
 // The plan of a forward pass: sizes, threads and memory.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_PLAN_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_PLAN_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -155,5 +154,3 @@ void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const Split& s
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_PLAN_H_

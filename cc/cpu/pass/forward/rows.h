@@ -1,7 +1,6 @@
 // The rows of a slice of the batch in the forward time loop: gates, h, c, and the operands of the
 // products.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_ROWS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_ROWS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -247,5 +246,3 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_ROWS_H_

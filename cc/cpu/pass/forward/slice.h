@@ -6,8 +6,7 @@
 // kStepBlockRows rows, so that their gate rows are still in the cache when the steps run. Either
 // each thread runs its own slice, or all threads split the units of the only slice and synchronize
 // at each step (Note [Stages]).
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -158,5 +157,3 @@ void RunForwardRecurrence(const ForwardLayer<T>& layer, const Split& split,
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_

@@ -1,7 +1,6 @@
 // The recurrent product of one step. The cell runs on the sums in the product's register tiles
 // (Note [Cells]).
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_STEP_PRODUCT_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_STEP_PRODUCT_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -154,5 +153,3 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_STEP_PRODUCT_H_

@@ -1,7 +1,6 @@
 // The weights of one direction for the forward pass: packed, or unpacked in the caller's tensors
 // (plain_weights.h).
-#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_WEIGHTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_WEIGHTS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -125,5 +124,3 @@ struct ForwardWeights {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_WEIGHTS_H_

@@ -16,8 +16,7 @@
 // tanh and relu, plus one value if another layer follows. The backward pass recomputes all other
 // values. The header identifies the problem, so that the backward pass rejects the reserve space of
 // another call. The content may change with every version.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_MEMORY_RESERVE_H_
-#define TF_RNN_OPS_CC_CPU_PASS_MEMORY_RESERVE_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -186,5 +185,3 @@ void Reserve<T>::ClearGaps() const {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_MEMORY_RESERVE_H_

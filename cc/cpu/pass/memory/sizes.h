@@ -1,6 +1,5 @@
 // The sizes in vectors and the partition of the work that the passes derive from a problem.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_
-#define TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -163,5 +162,3 @@ inline int64_t SliceBegin(const Sequence& seq, int64_t slices, int64_t s) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_

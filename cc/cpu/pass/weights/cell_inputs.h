@@ -1,6 +1,5 @@
 // The inputs of the tensors of a stack's cell.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_CELL_INPUTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_CELL_INPUTS_H_
+#pragma once
 
 #include "cc/cpu/cell/cells.h"
 #include "cc/cpu/kernel_args.h"
@@ -31,5 +30,3 @@ CellInputs<T> CellInputsOf(const RnnProblem& p, const CallTensors& t, const Size
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_CELL_INPUTS_H_

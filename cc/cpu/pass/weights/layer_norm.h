@@ -1,6 +1,5 @@
 // The weights of normalizations and their gradients, in the order of the cell.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_LAYER_NORM_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_LAYER_NORM_H_
+#pragma once
 
 #include <cstdint>
 
@@ -42,5 +41,3 @@ void PackLayerNorm(const CallTensors& t, const Sizes<T>& s, T* to) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_LAYER_NORM_H_

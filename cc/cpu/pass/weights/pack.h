@@ -5,8 +5,7 @@
 // The forward pass packs unpacked weights in the same format. Packed weights depend on the cell, on
 // the sizes of the stack and on the vectors of the instruction set. They do not depend on T and B,
 // nor on the layout of the unpacked weights (a buffer of params or the tensors of Keras).
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_
+#pragma once
 
 #include <cstdint>
 
@@ -65,5 +64,3 @@ class PackPass {
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_

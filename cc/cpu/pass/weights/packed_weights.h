@@ -1,6 +1,5 @@
 // The packed weights of a pseudo-layer, and the items of work that pack them.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACKED_WEIGHTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACKED_WEIGHTS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -163,5 +162,3 @@ void PackItem(const Sizes<T>& s, const WeightSource<T>& source, int64_t in, int6
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACKED_WEIGHTS_H_

@@ -1,6 +1,5 @@
 // Peephole weights: the vectors by which gates multiply c.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PEEPHOLES_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PEEPHOLES_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -22,5 +21,3 @@ const T* PadPeepholes(const T* const (&rows)[3], const Sizes<T>& s, T* padded) {
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PEEPHOLES_H_

@@ -1,6 +1,5 @@
 // The weights of a pseudo-layer in the caller's tensors, in every layout.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_WEIGHTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_WEIGHTS_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -148,5 +147,3 @@ WeightViews<T> TargetOf(const RnnProblem& p, const Sizes<T>& s, const CallTensor
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
-
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_WEIGHTS_H_

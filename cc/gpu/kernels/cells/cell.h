@@ -10,15 +10,12 @@
 //   Forward    from the sums of both products, with biases, to the saved numbers, c and h
 //   Backward   from dh and dc to the gradients of the sums, of c_prev, and of h_prev outside of the
 //              product
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_CELL_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_CELL_H_
+#pragma once
 
 #include "cc/gpu/kernels/elements.h"
 #include "cc/gpu/kernels/layer_args.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // The numbers of rnn_types.h.
 enum ActivationNumber {
@@ -101,8 +98,4 @@ struct CellGradients {
   A m;  // h before a projection
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_CELL_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,13 +1,10 @@
 // GRU with the reset gate after the product, as in cuDNN:
 //   z, r = s(.); n = a(x_n + r * h_n); h = z * h_prev + (1 - z) * n
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/cell.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 template <typename A>
 struct Gru {
@@ -38,8 +35,4 @@ struct Gru {
   }
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,14 +1,11 @@
 // GRU with the reset gate before the product, as in the paper. A step has two products:
 //   z, r = s(.); m = r * h_prev
 //   n = a(x_n + m R_n); h = z * h_prev + (1 - z) * n
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_RESET_BEFORE_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_RESET_BEFORE_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/cell.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // The names and functions of other cells, in two parts: before and after the second product.
 template <typename A>
@@ -40,8 +37,4 @@ struct GruResetBefore {
   }
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_GRU_RESET_BEFORE_H_
+}  // namespace rnn_ops::gpu::elementwise

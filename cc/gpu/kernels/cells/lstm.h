@@ -2,14 +2,11 @@
 //   i, f = s(. + p_0 * c_prev, p_1 * c_prev); g = a(.)
 //   c = clip(f * c_prev + i * g)
 //   o = s(. + p_2 * c); h = o * a(c)
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_LSTM_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_LSTM_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/cell.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 template <typename A>
 struct Lstm {
@@ -67,8 +64,4 @@ struct Lstm {
   }
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_LSTM_H_
+}  // namespace rnn_ops::gpu::elementwise

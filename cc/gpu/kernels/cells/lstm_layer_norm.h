@@ -4,15 +4,12 @@
 //   i, f, o = s(z); g = a(z)
 //   c = N_c(f * c_prev + i * g); h = o * a(c)
 //   N(v) = gamma * (v - mean) / sqrt(variance + epsilon) + beta
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_LSTM_LAYER_NORM_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_LSTM_LAYER_NORM_H_
+#pragma once
 
 #include "cc/gpu/kernels/block_sum.h"
 #include "cc/gpu/kernels/layer_rows.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // The mean of `size` values and 1 / sqrt(variance + epsilon).
 template <typename A>
@@ -229,8 +226,4 @@ RNN_OPS_DEVICE void BackLayerNorm(const LayerBackStep& p) {
   }
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_LSTM_LAYER_NORM_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,12 +1,9 @@
 // One gate: h = a(.).
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_VANILLA_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_VANILLA_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/cell.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 template <typename A>
 struct Vanilla {
@@ -24,8 +21,4 @@ struct Vanilla {
   }
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_VANILLA_H_
+}  // namespace rnn_ops::gpu::elementwise

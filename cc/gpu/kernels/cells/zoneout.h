@@ -1,13 +1,10 @@
 // Zoneout (Krueger et al. 2017) around a cell: h = k * h_prev + (1 - k) * h~, and c in the same way
 // with a separate k. k is a rate, or a random 0 or 1 for each unit of each step.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_ZONEOUT_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_ZONEOUT_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/cell.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 typedef unsigned long long Word64;
 
@@ -66,8 +63,4 @@ struct Kept {
   }
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_CELLS_ZONEOUT_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -3,14 +3,10 @@
 #define RNN_OPS_INLINE_CALLS
 #include "cc/gpu/kernels/persistent/all.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 RNN_OPS_KERNEL void __launch_bounds__(kThreads, 1) RNN_OPS_NAME(const RNN_OPS_ARGS args) {
   RNN_OPS_RUN<RNN_OPS_CELL, RNN_OPS_OPERAND, RNN_OPS_WIDTH, RNN_OPS_TILE, RNN_OPS_GENERAL>(args);
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu::elementwise

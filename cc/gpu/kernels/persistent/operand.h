@@ -5,15 +5,12 @@
 //   Load       a word of a matrix in memory: elements `first` and, of 16 bits, `second`
 //   Store      an element for the other blocks
 //   Multiply   d[n] += a b[n] for two words of k in each lane, see warp.h
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_OPERAND_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_OPERAND_H_
+#pragma once
 
 #include "cc/gpu/kernels/layer_args.h"
 #include "cc/gpu/kernels/persistent/warp.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 typedef float Tile[4];    // what a lane holds of a product of 16 x 8
 typedef Word Pair[2];     // what it holds of a factor of 8 columns
@@ -86,8 +83,4 @@ struct Float32Operand : WideOperand {
   }
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_OPERAND_H_
+}  // namespace rnn_ops::gpu::elementwise

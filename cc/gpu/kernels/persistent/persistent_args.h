@@ -1,13 +1,10 @@
 // The arguments of the persistent kernels of LayerRNN. A launch computes all steps of some rows of
 // the batch, and its blocks run at the same time.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_ARGS_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_ARGS_H_
+#pragma once
 
 #include "cc/gpu/kernels/layer_args.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // Memory that the blocks of a launch share. It is zero before the launch.
 struct Exchange {
@@ -41,8 +38,4 @@ struct PersistentBackward {
   int rows;
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_ARGS_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,8 +1,7 @@
 // The steps of LayerRNN's gradient in one launch, from the last to the first. Each block keeps the
 // recurrent weights of its units in registers, as factors of mma.sync. In a step it multiplies the
 // gradients of all gates, which the blocks exchange through L2, and computes its units.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_BACKWARD_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_BACKWARD_H_
+#pragma once
 
 #include "cc/gpu/kernels/persistent/operand.h"
 #include "cc/gpu/kernels/persistent/persistent_args.h"
@@ -10,9 +9,7 @@
 #include "cc/gpu/kernels/persistent/persistent_product.h"
 #include "cc/gpu/kernels/persistent/persistent_shapes.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 template <template <typename> class Cell, class Operand, int kWidth, int kTile, bool kGeneral>
 struct BackwardBlock {
@@ -303,8 +300,4 @@ RNN_OPS_DEVICE void RunBackward(const PersistentBackward& p) {
   BackwardBlock<Cell, Operand, kWidth, kTile, kGeneral>(p).Run();
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_BACKWARD_H_
+}  // namespace rnn_ops::gpu::elementwise

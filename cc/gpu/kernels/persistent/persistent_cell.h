@@ -1,14 +1,11 @@
 // The unit of a cell in a persistent kernel: the functors of cells/. A kernel that is not general
 // knows the activations and lacks peepholes, the clip and zoneout, so that its code is short.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_CELL_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_CELL_H_
+#pragma once
 
 #include "cc/gpu/kernels/cells/cell.h"
 #include "cc/gpu/kernels/layer_rows.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 template <class Cell, bool kGeneral>
 struct PersistentCell {
@@ -37,8 +34,4 @@ struct PersistentCell {
   }
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_CELL_H_
+}  // namespace rnn_ops::gpu::elementwise

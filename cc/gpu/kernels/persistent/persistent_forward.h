@@ -2,8 +2,7 @@
 // units in registers, as factors of mma.sync. In a step it multiplies them by h of all units, which
 // the blocks exchange through L2, and computes its units. A counter tells that h is complete.
 // After Diamos et al. (ICML 2016), "Persistent RNNs".
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_FORWARD_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_FORWARD_H_
+#pragma once
 
 #include "cc/gpu/kernels/persistent/operand.h"
 #include "cc/gpu/kernels/persistent/persistent_args.h"
@@ -11,9 +10,7 @@
 #include "cc/gpu/kernels/persistent/persistent_product.h"
 #include "cc/gpu/kernels/persistent/persistent_shapes.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 template <template <typename> class Cell, class Operand, int kWidth, int kTile, bool kGeneral>
 struct ForwardBlock {
@@ -268,8 +265,4 @@ RNN_OPS_DEVICE void RunForward(const PersistentForward& p) {
   ForwardBlock<Cell, Operand, kWidth, kTile, kGeneral>(p).Run();
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_FORWARD_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -1,7 +1,6 @@
 // The persistent kernels. Each is a module of its own, so that a program compiles those that it
 // runs.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_LIST_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_LIST_H_
+#pragma once
 
 // K(pass, cell, operand, width, tile, general): RunForward or RunBackward with these arguments.
 #define RNN_OPS_PERSISTENT_WIDTHS(K, pass, cell, operand, tile, general) \
@@ -39,5 +38,3 @@
   RNN_OPS_PERSISTENT_NARROW(K, BFloat16) \
   RNN_OPS_PERSISTENT_NARROW(K, Half)     \
   RNN_OPS_PERSISTENT_FLOAT32(K)
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_LIST_H_

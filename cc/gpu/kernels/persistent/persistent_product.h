@@ -1,12 +1,9 @@
 // The product of a step in the registers of a warp, for the rows of the batch in groups.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_PRODUCT_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_PRODUCT_H_
+#pragma once
 
 #include "cc/gpu/kernels/persistent/warp.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 // Multiplies all groups of a step: ForwardBlock or BackwardBlock loads, multiplies and stores. Each
 // load is issued before the product of the values before it. So a group whose packets come in two
@@ -41,8 +38,4 @@ RNN_OPS_DEVICE void MultiplyGroups(const Block& block, int t, int groups) {
   }
 }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_PRODUCT_H_
+}  // namespace rnn_ops::gpu::elementwise

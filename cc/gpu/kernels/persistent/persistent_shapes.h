@@ -3,14 +3,11 @@
 //
 // kWidth: units, padded. kTile: rows of the batch, padded. A packet is 16 words of the inner
 // dimension: 4 for each of the lanes that share a row. A general kernel has masks for each gate.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_SHAPES_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_SHAPES_H_
+#pragma once
 
 #include "cc/gpu/kernels/elements.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 enum { kPacket = 16, kWarps = 8, kThreads = 32 * kWarps };
 
@@ -76,8 +73,4 @@ struct BackwardShape {
   static_assert(kPackets == kPacketsAtOnce || kPackets == 2 * kPacketsAtOnce, "two halves");
 };
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_PERSISTENT_SHAPES_H_
+}  // namespace rnn_ops::gpu::elementwise

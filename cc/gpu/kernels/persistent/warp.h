@@ -1,13 +1,10 @@
 // The functions of the warp, the block and the grid for persistent kernels. On the host they are
 // those of tests/cc/gpu/fibers.h, where each thread of the grid is a fiber.
-#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_WARP_H_
-#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_WARP_H_
+#pragma once
 
 #include "cc/gpu/kernels/elements.h"
 
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
+namespace rnn_ops::gpu::elementwise {
 
 typedef unsigned Word;
 struct alignas(16) Words {
@@ -156,8 +153,4 @@ RNN_OPS_DEVICE void Announce(unsigned* counter, bool lost) {
 // 0, which the compiler does not know; see Float32Operand. `number` is less than 2^30.
 RNN_OPS_DEVICE Word UnknownZero(int number) { return (Word)number >> 30; }
 
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_PERSISTENT_WARP_H_
+}  // namespace rnn_ops::gpu::elementwise

@@ -4,8 +4,7 @@
 
 #include "cc/gpu/steps/layer_sizes.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // From a block [gates*units, inputs] of the buffer to [inputs, gates*units].
 elementwise::CopyGates LayerWeights::Matrix(const ParamBlock& block, int64_t gates) const {
@@ -94,5 +93,4 @@ Status LayerWeights::Write(const LayerBackwardArgs& args, void* dparams) const {
   return is_gru() ? WriteBlock(Bias(), args.dbias, at(blocks_.input_bias)) : Status();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

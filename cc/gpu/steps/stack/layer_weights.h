@@ -1,6 +1,5 @@
 // The weights of one layer and direction, between the opaque buffer and the layout of LayerRNN.
-#ifndef TF_RNN_OPS_CC_GPU_STACK_LAYER_WEIGHTS_H_
-#define TF_RNN_OPS_CC_GPU_STACK_LAYER_WEIGHTS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -11,8 +10,7 @@
 #include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // LayerRNN's matrices are the transposed blocks, and its GRU begins with z where the buffer begins
 // with r. Both biases together are LayerRNN's bias with two rows. A skipped input has a kernel of
@@ -46,7 +44,4 @@ class LayerWeights {
   const PseudoLayerParams& blocks_;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_STACK_LAYER_WEIGHTS_H_
+}  // namespace rnn_ops::gpu

@@ -6,8 +6,7 @@
 #include "cc/gpu/steps/stack/stack_call.h"
 #include "cc/gpu/steps/stack/stack_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 class StackBackward {
@@ -149,5 +148,4 @@ Status RunStackBackward(const ProductLibraries& libraries, LayerAlgorithm algori
   return StackBackward(libraries, algorithm, args, call).Run();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -9,8 +9,7 @@
 #include "cc/gpu/steps/stack/layer_weights.h"
 #include "cc/gpu/steps/stack/stack_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 constexpr int64_t kAlignment = 256;
@@ -144,5 +143,4 @@ Status StackCall::Keep(const char* purpose, int64_t size, void** memory) const {
   return AllocateScratch(call_.scratch, purpose, size * SizeOf(p_.dtype), memory);
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

@@ -1,6 +1,5 @@
 // The common part of both passes of a stack: memory, sequences between the layers, states.
-#ifndef TF_RNN_OPS_CC_GPU_STACK_STACK_CALL_H_
-#define TF_RNN_OPS_CC_GPU_STACK_STACK_CALL_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -12,8 +11,7 @@
 #include "cc/gpu/memory/recycling_allocator.h"
 #include "cc/gpu/rnn_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The parts of the reserve space: a header, the reserve space of each pseudo-layer, and the output
 // [T, B, S] of each one below the last layer. The header holds the key of the dropout.
@@ -116,7 +114,4 @@ class StackCall {
   void* header_ = nullptr;
 };
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_STACK_STACK_CALL_H_
+}  // namespace rnn_ops::gpu

@@ -4,8 +4,7 @@
 #include "cc/gpu/steps/stack/stack_call.h"
 #include "cc/gpu/steps/stack/stack_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 namespace {
 
 class StackForward {
@@ -106,5 +105,4 @@ Status RunStackForward(const ProductLibraries& libraries, LayerAlgorithm algorit
   return StackForward(libraries, algorithm, args, call).Run();
 }
 
-}  // namespace gpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::gpu

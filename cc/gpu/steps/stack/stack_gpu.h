@@ -1,7 +1,6 @@
 // CudnnRNNV3 and its gradient without cuDNN: the layers and directions of a stack as calls of the
 // engine of LayerRNN (layer/).
-#ifndef TF_RNN_OPS_CC_GPU_STACK_STACK_GPU_H_
-#define TF_RNN_OPS_CC_GPU_STACK_STACK_GPU_H_
+#pragma once
 
 #include <cstdint>
 
@@ -10,8 +9,7 @@
 #include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
 
-namespace rnn_ops {
-namespace gpu {
+namespace rnn_ops::gpu {
 
 // The code of these functions in RnnForwardArgs::algorithm. The codes of cuDNN's algorithms end at
 // 32.
@@ -30,7 +28,4 @@ Status RunStackForward(const ProductLibraries& libraries, LayerAlgorithm algorit
 Status RunStackBackward(const ProductLibraries& libraries, LayerAlgorithm algorithm,
                         const RnnBackwardArgs& args, const RnnGpuCall& call);
 
-}  // namespace gpu
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_CC_GPU_STACK_STACK_GPU_H_
+}  // namespace rnn_ops::gpu

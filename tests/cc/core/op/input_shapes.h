@@ -1,6 +1,5 @@
 // The shapes of an op's inputs by name, and tables of calls that are rejected.
-#ifndef TF_RNN_OPS_TESTS_CC_CORE_NETWORK_INPUT_SHAPES_H_
-#define TF_RNN_OPS_TESTS_CC_CORE_NETWORK_INPUT_SHAPES_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -124,5 +123,3 @@ inline void ExpectTooLarge(const OpSpec& op, const RnnAttrs& attrs, const char* 
 }
 
 }  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_CC_CORE_NETWORK_INPUT_SHAPES_H_

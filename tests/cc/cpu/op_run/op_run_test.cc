@@ -11,8 +11,7 @@
 
 #include "cc/core/status.h"
 
-namespace rnn_ops {
-namespace cpu {
+namespace rnn_ops::cpu {
 namespace {
 
 // Allocates by a function of the test.
@@ -96,5 +95,4 @@ TEST(OpRun, AnyOtherExceptionIsAnError) {
 }
 
 }  // namespace
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu

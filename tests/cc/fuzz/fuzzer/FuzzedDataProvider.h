@@ -1,8 +1,7 @@
 // The class of this name in Clang's library, for the compilers that lack it: with the member
 // functions that the fuzz targets call. It gives the same values for the same bytes, so that the
 // committed corpora reach here what libFuzzer reached with them.
-#ifndef TF_RNN_OPS_TESTS_CC_FUZZ_FUZZER_FUZZEDDATAPROVIDER_H_
-#define TF_RNN_OPS_TESTS_CC_FUZZ_FUZZER_FUZZEDDATAPROVIDER_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -89,5 +88,3 @@ class FuzzedDataProvider {
   const uint8_t* begin_;
   const uint8_t* end_;
 };
-
-#endif  // TF_RNN_OPS_TESTS_CC_FUZZ_FUZZER_FUZZEDDATAPROVIDER_H_

@@ -1,7 +1,6 @@
 // Helpers of the fuzz targets: problems generated from bytes, memory with exactly the size of a
 // tensor, and the failure of a property.
-#ifndef TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_
-#define TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_
+#pragma once
 
 #include <fuzzer/FuzzedDataProvider.h>
 #include <sanitizer/asan_interface.h>
@@ -20,8 +19,7 @@
 #include "cc/cpu/call/op_run.h"
 #include "cc/cpu/kernel_args.h"
 
-namespace rnn_ops {
-namespace fuzzing {
+namespace rnn_ops::fuzzing {
 
 inline void Require(bool holds, const std::string& what) {
   if (holds) return;
@@ -408,7 +406,4 @@ class FuzzHost final : public cpu::Host {
   bool took_packed_ = false;
 };
 
-}  // namespace fuzzing
-}  // namespace rnn_ops
-
-#endif  // TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_
+}  // namespace rnn_ops::fuzzing

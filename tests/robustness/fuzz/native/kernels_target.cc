@@ -9,8 +9,7 @@
 #include "tests/cc/cpu/rnn_cases.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
-namespace rnn_ops {
-namespace fuzzing {
+namespace rnn_ops::fuzzing {
 namespace {
 
 using cpu::testing::BlockLstmRun;
@@ -214,8 +213,7 @@ void RunLinear(FuzzedDataProvider& bytes) {
 }
 
 }  // namespace
-}  // namespace fuzzing
-}  // namespace rnn_ops
+}  // namespace rnn_ops::fuzzing
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);

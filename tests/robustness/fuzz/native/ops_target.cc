@@ -7,8 +7,7 @@
 #include "cc/cpu/call/op_run.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
-namespace rnn_ops {
-namespace fuzzing {
+namespace rnn_ops::fuzzing {
 namespace {
 
 using cpu::RnnProblem;
@@ -218,8 +217,7 @@ void RunLinear(FuzzedDataProvider& bytes, Dtype dtype) {
 }
 
 }  // namespace
-}  // namespace fuzzing
-}  // namespace rnn_ops
+}  // namespace rnn_ops::fuzzing
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);

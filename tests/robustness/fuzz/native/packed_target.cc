@@ -14,8 +14,7 @@
 #include "cc/cpu/dispatch/kernel_table.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
-namespace rnn_ops {
-namespace fuzzing {
+namespace rnn_ops::fuzzing {
 namespace {
 
 using cpu::RnnProblem;
@@ -195,8 +194,7 @@ void Run(FuzzedDataProvider& bytes) {
 }
 
 }  // namespace
-}  // namespace fuzzing
-}  // namespace rnn_ops
+}  // namespace rnn_ops::fuzzing
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);

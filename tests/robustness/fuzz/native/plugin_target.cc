@@ -19,8 +19,7 @@
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
-namespace rnn_ops {
-namespace fuzzing {
+namespace rnn_ops::fuzzing {
 namespace {
 
 struct Deleter {
@@ -414,8 +413,7 @@ void RunLinear(FuzzedDataProvider& bytes, Dtype dtype) {
 }
 
 }  // namespace
-}  // namespace fuzzing
-}  // namespace rnn_ops
+}  // namespace rnn_ops::fuzzing
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);

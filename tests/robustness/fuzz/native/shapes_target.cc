@@ -5,8 +5,7 @@
 #include "cc/core/op/rnn_config.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
-namespace rnn_ops {
-namespace fuzzing {
+namespace rnn_ops::fuzzing {
 namespace {
 
 int64_t DrawDim(FuzzedDataProvider& bytes) {
@@ -172,8 +171,7 @@ void CheckNames(FuzzedDataProvider& bytes) {
 }
 
 }  // namespace
-}  // namespace fuzzing
-}  // namespace rnn_ops
+}  // namespace rnn_ops::fuzzing
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);
