@@ -8,5 +8,5 @@ embed() {
 }
 embed kernels kKernelsPtx
 embed layer_kernels kLayerKernelsPtx
-build_defs/embed_bytes.sh cc/gpu/kernels/persistent/kernels.ptx.z cc/gpu/persistent/persistent_ptx.h \
+build_defs/embed_bytes.sh cc/gpu/kernels/persistent/kernels.ptx.z cc/gpu/launch/persistent_ptx.h \
   rnn_ops::gpu::elementwise kPersistentArchive

@@ -155,7 +155,7 @@ def compile_persistent(row):
 
 
 def with_relative_registers(ptx):
-    """The text of the archive, see cc/gpu/persistent/persistent_ptx.cc."""
+    """The text of the archive, see cc/gpu/launch/persistent_ptx.cc."""
     last = {}
 
     def relative(match):
@@ -168,7 +168,7 @@ def with_relative_registers(ptx):
 
 
 def archive(texts):
-    """The bytes that cc/gpu/persistent/persistent_ptx.cc reads, of the PTX of all persistent kernels."""
+    """The bytes that cc/gpu/launch/persistent_ptx.cc reads, of the PTX of all persistent kernels."""
     texts = [with_relative_registers(text).encode() for text in texts]
     streams = [zlib.compress(text, 9) for text in texts]
     sizes = [size for text, stream in zip(texts, streams) for size in (len(stream), len(text))]

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "cc/gpu/libraries/driver_api.h"
-#include "cc/gpu/persistent/persistent_steps.h"
+#include "cc/gpu/steps/persistent_steps.h"
 
 namespace rnn_ops::gpu {
 namespace {

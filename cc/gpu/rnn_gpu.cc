@@ -7,7 +7,7 @@
 #include "cc/gpu/launch/elementwise.h"
 #include "cc/gpu/libraries/cudnn_api.h"
 #include "cc/gpu/libraries/driver_api.h"
-#include "cc/gpu/steps/stack/stack_gpu.h"
+#include "cc/gpu/steps/stack_gpu.h"
 
 namespace rnn_ops::gpu {
 namespace {

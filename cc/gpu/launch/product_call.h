@@ -8,10 +8,10 @@
 #include "cc/core/status.h"
 #include "cc/gpu/kernels/kernel_args.h"
 #include "cc/gpu/launch/modules.h"
+#include "cc/gpu/launch/persistent_kernels.h"
 #include "cc/gpu/libraries/cublas_api.h"
 #include "cc/gpu/libraries/driver_api.h"
 #include "cc/gpu/memory/device_allocator.h"
-#include "cc/gpu/persistent/persistent_kernels.h"
 
 namespace rnn_ops::gpu {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "cc/gpu/kernels/layer_args.h"
-#include "cc/gpu/persistent/persistent_steps.h"
 #include "cc/gpu/steps/layer_executor.h"
 #include "cc/gpu/steps/layer_sizes.h"
+#include "cc/gpu/steps/persistent_steps.h"
 
 namespace rnn_ops::gpu {
 namespace {

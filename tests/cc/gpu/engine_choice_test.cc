@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/gpu/persistent/persistent_kernels.h"
+#include "cc/gpu/launch/persistent_kernels.h"
 #include "gtest/gtest.h"
 
 namespace rnn_ops::gpu {

@@ -2,7 +2,7 @@
 // CPU's tests, and a failure of each call.
 //
 //   stack_gpu_test FILE...   the problems of CudnnRNNV3 in these files, see problems_test.cc
-#include "cc/gpu/steps/stack/stack_gpu.h"
+#include "cc/gpu/steps/stack_gpu.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

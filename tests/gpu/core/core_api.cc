@@ -16,7 +16,7 @@
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/gpu/steps/block_lstm_gpu.h"
 #include "cc/gpu/steps/layer_executor.h"
-#include "cc/gpu/steps/stack/stack_gpu.h"
+#include "cc/gpu/steps/stack_gpu.h"
 #include "tests/gpu/core/recorded_kernels.h"
 #include "tests/gpu/core/timed_calls.h"
 

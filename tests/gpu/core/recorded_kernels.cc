@@ -8,8 +8,8 @@
 #include <string>
 
 #include "cc/gpu/kernels/persistent/persistent_list.h"
+#include "cc/gpu/launch/persistent_kernels.h"
 #include "cc/gpu/libraries/driver_api.h"
-#include "cc/gpu/persistent/persistent_kernels.h"
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 

@@ -24,19 +24,8 @@ CPU_TESTS = [
 PIECES = "tests/cc/cpu/piece_checks.cc"
 # The kernels of these ops on a CPU. The GPU kernels run on the mock GPU of tests/gpu/mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
-GPU_FOLDERS = tuple(
-    f"cc/gpu{folder}"
-    for folder in (
-        "",
-        "/cudnn",
-        "/launch",
-        "/libraries",
-        "/memory",
-        "/persistent",
-        "/steps",
-        "/steps/stack",
-    )
-)
+GPU_ROOMS = ("cudnn", "launch", "libraries", "memory", "problem", "steps")
+GPU_FOLDERS = ("cc/gpu", *(f"cc/gpu/{room}" for room in GPU_ROOMS))
 STOCK_FOLDER = "cc/tf/stock"
 PYTHON_TESTS = [
     *(

@@ -1,8 +1,8 @@
 #include <cstdint>
 
 #include "cc/gpu/steps/layer_executor.h"
-#include "cc/gpu/steps/stack/stack_call.h"
-#include "cc/gpu/steps/stack/stack_gpu.h"
+#include "cc/gpu/steps/stack_call.h"
+#include "cc/gpu/steps/stack_gpu.h"
 
 namespace rnn_ops::gpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "cc/gpu/steps/stack/stack_call.h"
+#include "cc/gpu/steps/stack_call.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 #include "cc/gpu/kernels/layer_args.h"
 #include "cc/gpu/launch/driver_ops.h"
 #include "cc/gpu/steps/layer_sizes.h"
-#include "cc/gpu/steps/stack/layer_weights.h"
-#include "cc/gpu/steps/stack/stack_gpu.h"
+#include "cc/gpu/steps/layer_weights.h"
+#include "cc/gpu/steps/stack_gpu.h"
 
 namespace rnn_ops::gpu {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "cc/core/status.h"
 #include "cc/gpu/kernels/persistent/persistent_args.h"
+#include "cc/gpu/launch/persistent_kernels.h"
 #include "cc/gpu/launch/product_call.h"
 #include "cc/gpu/layer_gpu.h"
-#include "cc/gpu/persistent/persistent_kernels.h"
 
 namespace rnn_ops::gpu {
 

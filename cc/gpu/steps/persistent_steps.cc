@@ -1,4 +1,4 @@
-#include "cc/gpu/persistent/persistent_steps.h"
+#include "cc/gpu/steps/persistent_steps.h"
 
 #include <algorithm>
 #include <mutex>

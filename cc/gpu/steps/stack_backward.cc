@@ -2,9 +2,9 @@
 
 #include "cc/gpu/cudnn/rnn_reserve.h"
 #include "cc/gpu/steps/layer_executor.h"
-#include "cc/gpu/steps/stack/layer_weights.h"
-#include "cc/gpu/steps/stack/stack_call.h"
-#include "cc/gpu/steps/stack/stack_gpu.h"
+#include "cc/gpu/steps/layer_weights.h"
+#include "cc/gpu/steps/stack_call.h"
+#include "cc/gpu/steps/stack_gpu.h"
 
 namespace rnn_ops::gpu {
 namespace {

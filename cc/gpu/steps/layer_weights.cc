@@ -1,4 +1,4 @@
-#include "cc/gpu/steps/stack/layer_weights.h"
+#include "cc/gpu/steps/layer_weights.h"
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 //
 // In the text, the number of a register follows the last one of its kind: "%r+1" for the next of
 // "%r41". WHY: a third of the text is such numbers, which do not compress otherwise.
-#include "cc/gpu/persistent/persistent_ptx.h"
+#include "cc/gpu/launch/persistent_ptx.h"
 
 #include <cctype>
 #include <cstdint>

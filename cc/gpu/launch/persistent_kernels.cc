@@ -1,4 +1,4 @@
-#include "cc/gpu/persistent/persistent_kernels.h"
+#include "cc/gpu/launch/persistent_kernels.h"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 #include "cc/gpu/kernels/persistent/operand.h"
 #include "cc/gpu/kernels/persistent/persistent_list.h"
 #include "cc/gpu/kernels/persistent/persistent_shapes.h"
-#include "cc/gpu/persistent/persistent_ptx.h"
+#include "cc/gpu/launch/persistent_ptx.h"
 
 namespace rnn_ops::gpu {
 namespace {
