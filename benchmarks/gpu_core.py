@@ -1,6 +1,6 @@
 """Times of the GPU core next to PyTorch's layers on the same cuDNN. tests/gpu/core/run.py runs it.
 
-`stack-times` is what cc/gpu/cudnn/rnn_heuristics.cc and cc/gpu/engine_choice.cc are made from. A check is one
+`stack-times` is what cc/gpu/cudnn/rnn_algorithms.cc and cc/gpu/engine_choice.cc are made from. A check is one
 problem or one network. Its text has a row of a table for each batch size or pass: medians of calls in a
 row without Python between them. A way that fails has `error` in its cell and fails the check.
 """

@@ -1,6 +1,6 @@
 """Bytes of scratch and reserve space of our kernels, from the kernel table.
 
-Mirrors RnnConfig of rnn_types.h, the first names of arg.h and CallTensors of call_tensors.h in
+Mirrors RnnConfig of rnn_types.h, the first names of op_spec.h and CallTensors of call_tensors.h in
 cc/core/op, and RnnArgs of kernel_args.h and the head of kernel_table.h in cc/cpu. A test compares the
 reserve space with the result of the op.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the C++ source of the PTX, for builds without Bazel; cc/gpu/BUILD has the rule for Bazel.
+# Prints the C++ source of the PTX, for builds without Bazel; cc/gpu/kernels/BUILD has the rule for Bazel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 embed() {
@@ -8,5 +8,5 @@ embed() {
 }
 embed kernels kKernelsPtx
 embed layer_kernels kLayerKernelsPtx
-build_defs/embed_bytes.sh cc/gpu/kernels/persistent/kernels.ptx.z cc/gpu/launch/persistent_ptx.h \
+build_defs/embed_bytes.sh cc/gpu/kernels/persistent/kernels.ptx.z cc/gpu/kernels/kernels_ptx.h \
   rnn_ops::gpu::elementwise kPersistentArchive

@@ -92,7 +92,7 @@ def rnn_isa_library(name, isa, srcs, exports, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def rnn_emulated_library(name, isa, **kwargs):
+def rnn_emulated_library(name, isa, deps, **kwargs):
     """The kernels of one instruction set on emulations, for tests on every CPU with AVX2.
 
     It checks preconditions, and so the types of tensors (cc/core/check.h).
@@ -100,6 +100,7 @@ def rnn_emulated_library(name, isa, **kwargs):
     Args:
       name: File name, ending in .so.
       isa: "avx2" or "avx512".
+      deps: Header-only libraries.
       **kwargs: As for rnn_isa_library.
     """
     rnn_isa_library(
@@ -107,6 +108,7 @@ def rnn_emulated_library(name, isa, **kwargs):
         testonly = True,
         isa = "avx2",
         copts = EMULATED_COPTS[isa],
+        deps = deps + ["//tests/cc/cpu/simd"],
         **kwargs
     )
 

@@ -127,8 +127,8 @@ def compile_ptx(module):
 
 
 def persistent_kernels():
-    """The rows of persistent_list.h: (pass, cell, operand, width, tile, general)."""
-    source = f'#include "{PERSISTENT}/persistent_list.h"\nRNN_OPS_PERSISTENT_KERNELS(K)\n'
+    """The rows of kernel_list.h: (pass, cell, operand, width, tile, general)."""
+    source = f'#include "{FOLDER}/kernel_list.h"\nRNN_OPS_PERSISTENT_KERNELS(K)\n'
     command = ["c++", "-E", "-P", "-x", "c++", "-"]
     text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
     return [
@@ -155,7 +155,7 @@ def compile_persistent(row):
 
 
 def with_relative_registers(ptx):
-    """The text of the archive, see cc/gpu/launch/persistent_ptx.cc."""
+    """The text of the archive, see cc/gpu/launch/persistent_kernels.cc."""
     last = {}
 
     def relative(match):
@@ -168,7 +168,7 @@ def with_relative_registers(ptx):
 
 
 def archive(texts):
-    """The bytes that cc/gpu/launch/persistent_ptx.cc reads, of the PTX of all persistent kernels."""
+    """The bytes that cc/gpu/launch/persistent_kernels.cc reads, of the PTX of all persistent kernels."""
     texts = [with_relative_registers(text).encode() for text in texts]
     streams = [zlib.compress(text, 9) for text in texts]
     sizes = [size for text, stream in zip(texts, streams) for size in (len(stream), len(text))]

@@ -34,7 +34,7 @@
 #include "benchmarks/kernels/fma_peak.h"
 #include "cc/core/runtime/float_environment.h"
 #include "cc/core/runtime/team.h"
-#include "cc/cpu/call/team_parallel_for.h"
+#include "cc/cpu/call/op_run.h"
 #include "cc/cpu/dispatch/kernel_table.h"
 #include "cc/cpu/dispatch/variant.h"
 #include "cc/cpu/kernel_args.h"

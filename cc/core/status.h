@@ -1,6 +1,7 @@
-// A status without exceptions and without TensorFlow. Every check returns one.
+// Errors and warnings, without exceptions and without TensorFlow.
 #pragma once
 
+#include <cstdio>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -70,3 +71,20 @@ Status Internal(const Parts&... parts) {
     ::rnn_ops::Status rnn_ops_status_ = (expr);        \
     if (!rnn_ops_status_.ok()) return rnn_ops_status_; \
   } while (false)
+
+namespace rnn_ops {
+
+// Warnings for users, in one log for all parts of a library.
+
+using WarningSink = void (*)(const std::string& text);
+
+inline WarningSink warning_sink = [](const std::string& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+};
+
+// Sends later warnings to `sink` instead of stderr. Call it before other threads may warn.
+inline void SetWarningSink(WarningSink sink) { warning_sink = sink; }
+
+inline void Warn(const std::string& text) { warning_sink("tf_rnn_ops: " + text); }
+
+}  // namespace rnn_ops

@@ -2,9 +2,7 @@
 #pragma once
 
 #include "cc/core/op/call_tensors.h"
-#include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
-#include "cc/gpu/steps/block_lstm_gpu.h"
 
 namespace rnn_ops::gpu {
 

@@ -5,8 +5,8 @@
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/rnn_config.h"
 #include "cc/core/status.h"
-#include "cc/gpu/layer_gpu.h"
-#include "cc/gpu/libraries/device_traits.h"
+#include "cc/gpu/libraries/driver_api.h"
+#include "cc/gpu/problem/layer_problem.h"
 
 namespace rnn_ops::gpu {
 

@@ -1,13 +1,13 @@
 #include "cc/gpu/rnn_gpu.h"
 
 #include "cc/gpu/cudnn/rnn_executor.h"
-#include "cc/gpu/cudnn/rnn_libraries.h"
-#include "cc/gpu/cudnn/rnn_reserve.h"
 #include "cc/gpu/engine_choice.h"
-#include "cc/gpu/launch/elementwise.h"
+#include "cc/gpu/launch/device_ops.h"
 #include "cc/gpu/libraries/cudnn_api.h"
 #include "cc/gpu/libraries/driver_api.h"
-#include "cc/gpu/steps/stack_gpu.h"
+#include "cc/gpu/problem/stack_problem.h"
+#include "cc/gpu/steps/layer.h"
+#include "cc/gpu/steps/stack.h"
 
 namespace rnn_ops::gpu {
 namespace {
@@ -101,6 +101,50 @@ Status CudnnVersion(int64_t* version) {
   RNN_OPS_RETURN_IF_ERROR(GetLibrary(&cudnn));
   *version = static_cast<int64_t>(cudnn->GetVersion());
   return Status();
+}
+
+// The functions of layer_gpu.h and block_lstm_gpu.h, with the shared libraries.
+
+namespace {
+
+template <typename Args>
+Status RunShared(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
+                 const Args& args, DeviceAllocator* allocator, void* stream) {
+  ProductLibraries libraries;
+  RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
+  return run(libraries, args, allocator, stream);
+}
+
+template <typename Args>
+Status RunLayer(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
+                const Args& args, DeviceAllocator* allocator, void* stream) {
+  EngineChoice choice;
+  RNN_OPS_RETURN_IF_ERROR(ChooseEngine(args.problem, args.problem.dtype, stream, &choice));
+  Args chosen = args;
+  chosen.algorithm = choice.steps;
+  return RunShared(run, chosen, allocator, stream);
+}
+
+}  // namespace
+
+int64_t LayerReserveBytes(const LayerProblem& problem) { return LayerReserve(problem).bytes; }
+
+Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream) {
+  return RunLayer(RunLayerForward, args, allocator, stream);
+}
+
+Status LayerBackward(const LayerBackwardArgs& args, DeviceAllocator* allocator, void* stream) {
+  return RunLayer(RunLayerBackward, args, allocator, stream);
+}
+
+Status BlockLstmForward(const BlockLstmForwardArgs& args, DeviceAllocator* allocator,
+                        void* stream) {
+  return RunShared(RunBlockLstmForward, args, allocator, stream);
+}
+
+Status BlockLstmBackward(const BlockLstmBackwardArgs& args, DeviceAllocator* allocator,
+                         void* stream) {
+  return RunShared(RunBlockLstmBackward, args, allocator, stream);
 }
 
 }  // namespace rnn_ops::gpu

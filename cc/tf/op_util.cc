@@ -1,11 +1,14 @@
 #include "cc/tf/op_util.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cc/core/warning.h"
+#include "cc/core/op/param_layout.h"
+#include "cc/core/status.h"
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/platform/logging.h"
 
@@ -123,6 +126,80 @@ void SetZero(Tensor* tensor) {
 
 void CopyElements(const Tensor& from, Tensor* to) {
   if (from.TotalBytes() > 0) std::memcpy(to->data(), from.data(), from.TotalBytes());
+}
+
+using ::tensorflow::OpKernelContext;
+
+absl::Status MakeParamsConfig(const RnnAttrs& attrs, const RnnSizeInputs& sizes,
+                              RnnConfig* config) {
+  const bool skip = attrs.input_mode == InputMode::kSkip;
+  int64_t units = sizes.num_units;
+  if (units == kUnknownDim) {
+    units = skip && sizes.input_size != kUnknownDim ? sizes.input_size
+                                                    : std::max<int64_t>(1, attrs.num_proj);
+  }
+  int64_t input_size = sizes.input_size;
+  if (input_size == kUnknownDim) input_size = skip ? units : 1;
+  const int64_t num_layers = sizes.num_layers == kUnknownDim ? 1 : sizes.num_layers;
+  return ToTf(
+      MakeRnnConfig(attrs, num_layers, units, input_size, /*max_time=*/0, /*batch=*/0, config));
+}
+
+absl::Status ReadRnnSize(const char* name, const Tensor& tensor, int64_t* size) {
+  if (tensor.dims() != 0) {
+    return absl::InvalidArgumentError(
+        StrCat(name, " must be a scalar, but its shape is ", tensor.shape().DebugString(), "."));
+  }
+  *size = ScalarOf<int32_t>(tensor);
+  if (*size >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat(name, " must be at least 1, but it is ", *size, "."));
+}
+
+absl::Status ReadRnnSizes(OpKernelContext* context, RnnSizeInputs* sizes) {
+  using In = RnnParamsInput;
+  RNN_OPS_TF_RETURN_IF_ERROR(
+      ReadRnnSize("num_layers", context->input(In::kNumLayers), &sizes->num_layers));
+  RNN_OPS_TF_RETURN_IF_ERROR(
+      ReadRnnSize("num_units", context->input(In::kNumUnits), &sizes->num_units));
+  return ReadRnnSize("input_size", context->input(In::kInputSize), &sizes->input_size);
+}
+
+CanonicalCounts CountCanonical(const RnnConfig& config) {
+  const int64_t gates = 2 * config.num_gates();
+  CanonicalCounts counts;
+  counts.weights = config.num_pseudo_layers() * (gates + (config.num_proj > 0 ? 1 : 0));
+  counts.biases = config.num_pseudo_layers() * gates;
+  return counts;
+}
+
+absl::Status CheckCanonicalCounts(const RnnConfig& config, const CanonicalCounts& given) {
+  const CanonicalCounts expected = CountCanonical(config);
+  if (given.weights == expected.weights && given.biases == expected.biases) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(StrCat(
+      "The numbers of weights and biases (num_params_weights and num_params_biases; num_params ",
+      "in TensorFlow's first versions) must be ", expected.weights, " and ", expected.biases,
+      " for num_layers = ", config.num_layers, " with these attributes, but they are ",
+      given.weights, " and ", given.biases, "."));
+}
+
+absl::Status CheckParamsShape(const RnnConfig& config, const PartialShape& shape) {
+  if (!shape.known_rank) return absl::OkStatus();
+  const int64_t expected = ParamsSize(config);
+  if (shape.dims.size() == 1 && (shape.dims[0] == kUnknownDim || shape.dims[0] == expected)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(StrCat(
+      "params must be a vector of ", expected, " elements for num_layers = ", config.num_layers,
+      ", num_units = ", config.num_units, ", input_size = ", config.input_size,
+      " and these attributes, but its shape is ", ToString(shape), "."));
+}
+
+absl::Status CheckParamsSizeFits(int64_t size, bool is_int32) {
+  if (!is_int32 || size <= std::numeric_limits<int32_t>::max()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("params_size is ", size, ", which S=int32 cannot hold. Use S=int64."));
 }
 
 }  // namespace rnn_ops::tf_kernels

@@ -172,3 +172,8 @@ def sources_of(*folders):
 
 def core_sources(root="cc/core"):
     return sources_of(*(f"{root}/{room}" for room in CORE_ROOMS))
+
+
+def cpu_sources():
+    """The sources of cc/cpu, with the kernels of one instruction set."""
+    return sources_of("cc/cpu/call", "cc/cpu/dispatch")

@@ -22,7 +22,7 @@ _SAME_EIGEN = """
 alias(
     name = "kernel_eigen",
     actual = ":eigen",
-    visibility = ["@//cc/cpu:__pkg__"],
+    visibility = ["@//cc/cpu:__subpackages__"],
 )
 """
 _OTHER_EIGEN = """
@@ -30,7 +30,7 @@ cc_library(
     name = "kernel_eigen",
     hdrs = glob(["kernel_eigen/**"]),
     includes = ["kernel_eigen"],
-    visibility = ["@//cc/cpu:__pkg__"],
+    visibility = ["@//cc/cpu:__subpackages__"],
 )
 """
 

@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "cc/core/check.h"
-#include "cc/core/op/arg.h"
 #include "cc/core/op/dtype.h"
+#include "cc/core/op/op_spec.h"
 
 namespace rnn_ops {
 

@@ -1,5 +1,8 @@
 #include "cc/core/op/dropout.h"
 
+#include <cctype>
+#include <string>
+
 namespace rnn_ops {
 namespace {
 
@@ -22,6 +25,15 @@ DropoutKey MakeDropoutKey(int64_t seed, int64_t seed2, uint64_t call) {
   key = Mix((key ^ static_cast<uint64_t>(seed2)) + kStep);
   key = Mix((key ^ call) + kStep);
   return {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)};
+}
+
+Status ParseResetRndGenState(const char* value, bool* resets) {
+  std::string word(value == nullptr ? "" : value);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  *resets = word == "1" || word == "true";
+  if (*resets || word.empty() || word == "0" || word == "false") return Status();
+  return InvalidArgument("TF_CUDNN_RESET_RND_GEN_STATE must be 0, 1, false or true, but it is '",
+                         value, "'.");
 }
 
 }  // namespace rnn_ops

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "cc/core/status.h"
+
 namespace rnn_ops {
 
 // The key of one forward call. The reserve space keeps the key for the backward call.
@@ -37,5 +39,12 @@ inline void Philox4x32(DropoutKey key, const uint32_t counter[4], uint32_t out[4
 inline uint64_t DropThreshold(float rate) {
   return static_cast<uint64_t>(static_cast<double>(rate) * 4294967296.0);
 }
+
+// Whether every training call draws the same dropout masks.
+
+// `value`: the value of TF_CUDNN_RESET_RND_GEN_STATE, parsed as TensorFlow parses the variable for
+// cuDNN; null or empty means no. `resets`: whether every call draws the masks of the first call, so
+// that the masks depend only on the seeds.
+Status ParseResetRndGenState(const char* value, bool* resets);
 
 }  // namespace rnn_ops

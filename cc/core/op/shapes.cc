@@ -4,7 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "cc/core/checked_math.h"
 #include "cc/core/op/dim_solver.h"
+#include "cc/core/op/param_layout.h"
 
 namespace rnn_ops {
 namespace {
@@ -221,9 +223,128 @@ Status CheckReserveSpace(const PartialShape& reserve_space, int64_t elements) {
   if (elements >= 0 && reserve_space.dims.size() == 1 && reserve_space.dims[0] == elements) {
     return Status();
   }
-  return InvalidArgument("reserve_space must be the vector of ", elements,
-                         " elements that the forward op with is_training=True returned for these ",
-                         "inputs and attributes, but its shape is ", ToString(reserve_space), ".");
+  return InvalidArgument(
+      "reserve_space must be the vector of ", elements,
+      " elements that the forward op with is_training=True returns on this kind of "
+      "device for these inputs and attributes, but its shape is ",
+      ToString(reserve_space), ".");
+}
+
+// The sizes of a whole CudnnRNN or LayerRNN call.
+
+namespace {
+
+Status CheckParams(const RnnAttrs& attrs, const RnnConfig& config, const PartialShape& params,
+                   int64_t size) {
+  if (!params.known_rank || params.dims[0] < 0 || params.dims[0] == size) return Status();
+  return InvalidArgument("params must have ", size, " elements for rnn_mode='", Name(config.mode),
+                         "', input_mode='", Name(attrs.input_mode), "', direction='",
+                         Name(config.direction), "', num_layers = ", config.num_layers,
+                         ", num_units = ", config.num_units, ", input_size = ", config.input_size,
+                         " and num_proj = ", config.num_proj, ", but its shape is ",
+                         ToString(params), ".");
+}
+
+}  // namespace
+
+// Validates the problem with the smallest possible value of every unknown size. So a rejected
+// problem is invalid for any value, and no product of known sizes overflows. Checks `params` if all
+// sizes of its shape are known.
+Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver,
+                 RnnConfig* config) {
+  const DimSolver& s = *solver;
+  const int64_t num_dirs = attrs.num_dirs();
+  if (s.layers_dirs.known() && s.layers_dirs.value % num_dirs != 0) {
+    return InvalidArgument("direction='", Name(attrs.direction), "' needs an even number of ",
+                           "layers times directions, but it is ", s.layers_dirs.value,
+                           " according to ", s.layers_dirs.source, ".");
+  }
+  const bool same = attrs.input_mode == InputMode::kSkip;
+  const int64_t num_units = s.H.known()           ? s.H.value
+                            : same && s.I.known() ? s.I.value
+                                                  : std::max<int64_t>(1, attrs.num_proj);
+  const int64_t input_size = s.I.known() ? s.I.value : same ? num_units : 1;
+  const int64_t num_layers = s.layers_dirs.known() ? s.layers_dirs.value / num_dirs : 1;
+  RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(attrs, num_layers, num_units, input_size,
+                                        std::max<int64_t>(0, s.T.value),
+                                        std::max<int64_t>(0, s.B.value), config));
+  if (attrs.num_proj == 0 && s.P.known()) {
+    // A tensor `projection` is a projection even if P == H, unlike the attribute num_proj.
+    config->num_proj = s.P.value;
+    RNN_OPS_RETURN_IF_ERROR(config->Validate());
+  }
+  if (!s.H.known() || !s.I.known() || !s.layers_dirs.known()) return Status();
+  solver->params_size.value = ParamsSize(*config);
+  return CheckParams(attrs, *config, params, solver->params_size.value);
+}
+
+// The sizes of a whole BlockLSTMV2 call.
+
+namespace {
+
+// w has I + H rows: computes the unknown one of I and H, or checks the sum.
+Status MergeWeightRows(const PartialShape& w, DimSolver* l) {
+  if (!w.known_rank || w.dims[0] < 0) return Status();
+  const int64_t rows = w.dims[0];
+  DimLetter& known = l->H.known() ? l->H : l->I;
+  DimLetter& other = l->H.known() ? l->I : l->H;
+  if (!known.known()) {
+    if (rows >= 2) return Status();
+    return InvalidArgument(
+        "w must have shape [I+H, 4*H] with I and H at least 1, but its shape is ", ToString(w),
+        ".");
+  }
+  const int64_t rest = rows - known.value;
+  if (rest < other.least || (other.known() && other.value != rest)) {
+    const std::string other_text =
+        other.known() ? StrCat(other.letter, " is ", other.value, " according to ", other.source)
+                      : StrCat(other.letter, " must be at least ", other.least);
+    return InvalidArgument("w must have shape [I+H, 4*H], but its shape is ", ToString(w), ", ",
+                           known.letter, " is ", known.value, " according to ", known.source,
+                           " and ", other_text, ".");
+  }
+  other.value = rest;
+  other.source = "w";
+  return Status();
+}
+
+// An upper bound, in bytes, of everything that the op allocates, as for CudnnRNN.
+Status CheckSize(const RnnDims& dims) {
+  constexpr int64_t kBytes = sizeof(double);
+  constexpr int64_t kPad = 64;
+  constexpr int64_t kTensors = 16;  // outputs, gates and their gradients
+  const auto known = [](int64_t size) { return CheckedSize(size < 0 ? 0 : size); };
+  const CheckedSize width = known(dims.input_size) + known(dims.num_units) + kPad;
+  const CheckedSize steps = known(dims.max_time) + 2;
+  const CheckedSize rows = known(dims.batch) + kPad;
+  const CheckedSize units = known(dims.num_units) + kPad;
+  const CheckedSize bytes = kBytes * kTensors * (steps * rows * width + width * units);
+  if (bytes.ok()) return Status();
+  return InvalidArgument("A block LSTM with ",
+                         ToString(PartialShape::Of({dims.max_time, dims.batch, dims.input_size})),
+                         " as the shape of x and ", dims.num_units,
+                         " units is too large: its tensors and work space must stay below 2^62 ",
+                         "bytes.");
+}
+
+}  // namespace
+
+Status FinishBlockLstm(const PartialShape& w, DimSolver* solver) {
+  RNN_OPS_RETURN_IF_ERROR(MergeWeightRows(w, solver));
+  return CheckSize({solver->T.value, solver->B.value, solver->I.value, solver->H.value});
+}
+
+Status MakeBlockLstmConfig(const RnnDims& dims, int64_t seq_len_max, BlockLstmConfig* config) {
+  if (seq_len_max < 0 || seq_len_max > dims.max_time) {
+    return InvalidArgument("seq_len_max must be in [0, ", dims.max_time,
+                           "], the number of time steps of x, but it is ", seq_len_max, ".");
+  }
+  config->max_time = dims.max_time;
+  config->batch = dims.batch;
+  config->input_size = dims.input_size;
+  config->num_units = dims.num_units;
+  config->seq_len = seq_len_max;
+  return Status();
 }
 
 }  // namespace rnn_ops

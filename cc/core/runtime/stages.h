@@ -25,7 +25,7 @@
 #include <cstdint>
 
 #include "cc/core/check.h"
-#include "cc/core/runtime/wait.h"
+#include "cc/core/runtime/team.h"
 
 namespace rnn_ops {
 

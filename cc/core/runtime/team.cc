@@ -10,7 +10,6 @@
 
 #include "cc/core/check.h"
 #include "cc/core/runtime/float_environment.h"
-#include "cc/core/runtime/wait.h"
 
 namespace rnn_ops {
 namespace {

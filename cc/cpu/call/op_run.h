@@ -1,5 +1,4 @@
-// Calls of ops on the kernels of this machine, for any framework. The framework's adapter converts
-// the tensors to pointers and to a validated configuration before.
+// Runs an op on a CPU, for every framework: from the tensors of a call to the kernels of the table.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +7,25 @@
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/rnn_config.h"
 #include "cc/core/op/shapes.h"
+#include "cc/core/runtime/team.h"
 #include "cc/core/status.h"
+#include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops::cpu {
+
+// Adapter from a Team to the ParallelFor of the kernels.
+
+// The result is valid as long as the team.
+inline ParallelFor ParallelForOf(Team* team) {
+  return {team,
+          {team->num_threads(), WakeNs(team->warm()), kMeetNs},
+          [](void* context, int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i),
+             void* arg) { static_cast<Team*>(context)->For(n, worth_threads, fn, arg); }};
+}
+
+// Calls of ops on the kernels of this machine, for any framework. The framework's adapter converts
+// the tensors to pointers and to a validated configuration before.
 
 // The services of a framework for one call.
 class Host {

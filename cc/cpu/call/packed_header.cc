@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "cc/core/fnv1a.h"
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/rnn_config.h"
 
@@ -14,14 +15,11 @@ constexpr uint64_t kMagic = 0x7466526e6e50636b;  // "tfRnnPck"
 // Increment this with every change of the panels.
 constexpr uint32_t kVersion = 1;
 
-// The FNV-1a hash.
 uint64_t Checksum(const PackedHeader& header) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&header);
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < offsetof(PackedHeader, checksum); ++i) {
-    hash = (hash ^ bytes[i]) * 0x100000001b3;
-  }
-  return hash;
+  Fnv1a hash;
+  for (size_t i = 0; i < offsetof(PackedHeader, checksum); ++i) hash.AddByte(bytes[i]);
+  return hash.value();
 }
 
 std::string Network(const PackedHeader& h) {

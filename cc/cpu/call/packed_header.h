@@ -1,5 +1,6 @@
 // The header of a tensor of packed weights. It identifies the network and the kernels that can read
-// the panels. The panels follow the header (Note [Packed weights] in pass/weights/pack.h).
+// the panels. The panels follow the header (Note [Packed weights] in
+// pass/weights/packed_weights.h).
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,6 @@
 #include "cc/core/check.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/product/panels.h"
-#include "cc/cpu/simd/activations.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 

@@ -6,7 +6,6 @@
 
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/simd/activations.h"
 #include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "cc/core/warning.h"
+#include "cc/core/status.h"
 #include "cc/cpu/dispatch/variant.h"
 
 namespace rnn_ops::cpu {

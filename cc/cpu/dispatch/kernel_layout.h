@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cc/core/op/arg.h"
+#include "cc/core/fnv1a.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops::cpu {
@@ -17,27 +18,11 @@ struct Field {
   size_t offset, size, align;
 };
 
-// FNV-1a.
-class Hash {
- public:
-  constexpr void Add(uint64_t value) {
-    for (int byte = 0; byte < 8; ++byte) {
-      value_ = (value_ ^ (value >> (8 * byte) & 0xFF)) * 1099511628211u;
-    }
-  }
-  constexpr void Add(std::string_view text) {
-    for (const char c : text) Add(static_cast<uint64_t>(static_cast<unsigned char>(c)));
-    Add(text.size());
-  }
-  template <size_t n>
-  constexpr void Add(const Field (&fields)[n]) {
-    for (const Field& field : fields) Add(field.offset), Add(field.size);
-  }
-  constexpr uint64_t value() const { return value_; }
-
- private:
-  uint64_t value_ = 14695981039346656037u;
-};
+template <size_t n>
+constexpr void AddAll(const Field (&fields)[n], Fnv1a& hash) {
+  for (const Field& field : fields)
+    hash.Add(uint64_t{field.offset}), hash.Add(uint64_t{field.size});
+}
 
 constexpr size_t AlignedTo(size_t align, size_t offset) {
   return (offset + align - 1) / align * align;
@@ -107,18 +92,18 @@ struct CallLayout {
 #pragma GCC diagnostic pop
 
 template <typename... Layouts>
-constexpr void AddFields(Hash& hash) {
-  (hash.Add(Layouts::kFields), ...);
-  (hash.Add(sizeof(typename Layouts::Struct)), ...);
+constexpr void AddFields(Fnv1a& hash) {
+  (AddAll(Layouts::kFields, hash), ...);
+  (hash.Add(uint64_t{sizeof(typename Layouts::Struct)}), ...);
 }
 
 template <typename... Enumerators>
-constexpr void AddValues(Hash& hash, Enumerators... enumerators) {
+constexpr void AddValues(Fnv1a& hash, Enumerators... enumerators) {
   (hash.Add(static_cast<uint64_t>(enumerators)), ...);
 }
 
 constexpr uint64_t Compute() {
-  Hash hash;
+  Fnv1a hash;
   AddFields<RnnAttrsLayout, RnnConfigLayout, SequenceLengthsLayout, RnnProblemLayout,
             BlockLstmConfigLayout, BlockLstmProblemLayout, LinearRecurrenceProblemLayout,
             ThreadBudgetLayout, ParallelForLayout, ReserveSizesLayout, MemorySizesLayout,
@@ -139,7 +124,7 @@ constexpr uint64_t Compute() {
   AddValues(hash, kOpaqueWeights, kKerasWeights);
   AddValues(hash, kPackedArithmetic, kPackedBFloat16Pairs, kPackedInt8Quads);
   // The fields of CallTensors are private.
-  hash.Add(sizeof(CallTensors));
+  hash.Add(uint64_t{sizeof(CallTensors)});
   for (const std::string_view name : kArgNames) hash.Add(name);
   return hash.value();
 }

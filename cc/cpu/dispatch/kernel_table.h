@@ -9,7 +9,7 @@
 namespace rnn_ops::cpu {
 
 // Increment this with every change of this table, and with every change of the meaning of what
-// crosses it: kernel_args.h and arg.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
+// crosses it: kernel_args.h and op_spec.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
 // Changes of the layout, such as another order of fields, also change kKernelLayout.
 constexpr int32_t kKernelTableVersion = 18;
 

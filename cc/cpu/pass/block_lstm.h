@@ -5,17 +5,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cc/cpu/cell/block_lstm.h"
+#include "cc/cpu/cell/lstm.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/backward/cell_gradients.h"
-#include "cc/cpu/pass/backward/plan.h"
+#include "cc/cpu/pass/backward/pass.h"
 #include "cc/cpu/pass/backward/products.h"
 #include "cc/cpu/pass/backward/slice.h"
-#include "cc/cpu/pass/forward/cell_runner.h"
-#include "cc/cpu/pass/forward/plan.h"
+#include "cc/cpu/pass/forward/pass.h"
 #include "cc/cpu/pass/forward/slice.h"
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/weights/peepholes.h"
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/sequence.h"

@@ -12,8 +12,8 @@
 #include "cc/cpu/pass/block_lstm.h"
 #include "cc/cpu/pass/forward/pass.h"
 #include "cc/cpu/pass/linear_recurrence.h"
-#include "cc/cpu/pass/weights/pack.h"
-#include "cc/cpu/rows/narrow.h"
+#include "cc/cpu/pass/weights/packed_weights.h"
+#include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cc/cpu/product/quads.h"
 #include "cc/cpu/product/row_tiles.h"
 #include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/operand.h"

@@ -70,7 +70,7 @@ struct RowsOfA {
 };
 
 // A by rows with a separate A for each of the NV vectors, interleaved: element (m, k) of vector v
-// is row[m][k * NV + v]. See gate_masks.h.
+// is row[m][k * NV + v]. See masks.h.
 template <typename T, int M, int NV>
 struct GatedRowsOfA {
   static constexpr bool kGated = true;

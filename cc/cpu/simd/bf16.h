@@ -60,7 +60,7 @@ static_assert(sizeof(AmxSizes) == 64);
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #if defined(RNN_OPS_EMULATE)
-#include "cc/cpu/simd/bf16_emulated.h"
+#include "tests/cc/cpu/simd/bf16_emulated.h"
 #else
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {

@@ -26,7 +26,7 @@
 #include "cc/cpu/simd/vec.h"
 
 #if defined(RNN_OPS_EMULATE)
-#include "cc/cpu/simd/emulated_cpu.h"
+#include "tests/cc/cpu/simd/emulated_cpu.h"
 #endif
 #if defined(RNN_OPS_ISA_AVX2) || defined(RNN_OPS_ISA_AVX512)
 #include <cpuid.h>

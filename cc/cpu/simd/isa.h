@@ -3,7 +3,7 @@
 //
 // Note [Emulation]
 // With RNN_OPS_EMULATE an object runs on every CPU with AVX2. A register of 16 lanes is two
-// registers of 8 lanes (avx512_emulated.h). The instructions that no level requires are functions:
+// registers of 8 lanes (tests/cc/cpu/simd). The instructions that no level requires are functions:
 // pairs of bfloat16 and AMX (bf16_emulated.h), VNNI (int8.h). EmulatedCpu() says which of these the
 // CPU has. Only tests build such objects, so that a test run executes the kernels of all CPUs.
 #pragma once

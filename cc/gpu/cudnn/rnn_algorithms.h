@@ -1,6 +1,7 @@
 // The choice of cuDNN's algorithm and of the type of the arithmetic for a problem.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -9,16 +10,32 @@
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/rnn_config.h"
 #include "cc/core/status.h"
-#include "cc/gpu/cudnn/rnn_heuristics.h"
 #include "cc/gpu/libraries/cudnn_min.h"
-#include "cc/gpu/libraries/device_traits.h"
+#include "cc/gpu/libraries/driver_api.h"
 
 namespace rnn_ops::gpu {
+
+// Predicts the fastest of cuDNN's algorithms. Pure functions of the problem and the GPU, so the
+// same problem runs with the same algorithm in every run.
+
+enum class Pass { kForward, kBackward };
+
+// Whether PERSIST_STATIC_SMALL_H accepts `units` units. SOURCE: PyTorch's RNN.cpp (get_algo).
+bool TakesSmallH(RnnMode mode, int64_t units, Pass pass);
+
+// Backward may differ from forward: STANDARD can read the reserve space of PERSIST_STATIC_SMALL_H.
+struct RnnAlgos {
+  cudnnRNNAlgo_t forward = CUDNN_RNN_ALGO_STANDARD;
+  cudnnRNNAlgo_t backward = CUDNN_RNN_ALGO_STANDARD;
+};
+
+// For sequences of one length. Sequences of different lengths must run with STANDARD.
+RnnAlgos FastestAlgos(const RnnConfig& config, Dtype compute, const DeviceTraits& gpu);
 
 // The values of TF_RNN_OPS_CUDNN_ALGO. A policy makes the same choice in every run, provided that
 // no trial fails for a while, for example because memory is short.
 enum class AlgoPolicy {
-  kHeuristic,      // the default, see rnn_heuristics.h
+  kHeuristic,      // the default, see FastestAlgos
   kStandard,       // always STANDARD, like TensorFlow's own ops
   kPersistStatic,  // PERSIST_STATIC if cuDNN accepts it, otherwise STANDARD
   kSmallH,         // PERSIST_STATIC_SMALL_H if cuDNN accepts it, otherwise STANDARD

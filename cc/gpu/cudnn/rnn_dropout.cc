@@ -1,6 +1,5 @@
 #include "cc/gpu/cudnn/rnn_dropout.h"
 
-#include "cc/gpu/cudnn/dropout_generator.h"
 #include "cc/gpu/cudnn/rnn_plan.h"
 
 namespace rnn_ops::gpu {

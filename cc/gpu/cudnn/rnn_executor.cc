@@ -1,13 +1,16 @@
 #include "cc/gpu/cudnn/rnn_executor.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 
 #include "cc/core/op/param_layout.h"
 #include "cc/gpu/cudnn/rnn_dropout.h"
-#include "cc/gpu/cudnn/rnn_reserve.h"
 #include "cc/gpu/cudnn/rnn_staging.h"
+#include "cc/gpu/launch/device_ops.h"
+#include "cc/gpu/libraries/cudnn_api.h"
+#include "cc/gpu/libraries/driver_api.h"
 
 namespace rnn_ops::gpu {
 namespace {
@@ -49,6 +52,51 @@ bool IsFull(const StackProblem& problem) {
 
 RnnChoiceKey ChoiceKey(const StackProblem& problem, const RnnGpuCall& call) {
   return {call.device, problem, problem.dtype, IsFull(problem)};
+}
+
+// Records the single allocation that is made through it.
+class RecordingAllocator : public DeviceAllocator {
+ public:
+  explicit RecordingAllocator(DeviceAllocator* base) : base_(base) {}
+  void* Allocate(int64_t bytes) override {
+    bytes_ = bytes;
+    return memory_ = base_->Allocate(bytes);
+  }
+  void* memory() const { return memory_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  DeviceAllocator* const base_;
+  void* memory_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+// The arguments of a backward call that fits `forward`. The outputs of `forward` serve as
+// gradients, and the outputs of the backward call are in scratch memory.
+Status MakeTrialBackward(const RnnForwardArgs& forward, const RecordingAllocator& reserve,
+                         DeviceAllocator* scratch, RnnBackwardArgs* backward) {
+  const RnnConfig& c = forward.problem;
+  const int64_t element = SizeOf(forward.problem.dtype);
+  const int64_t rows = c.max_time * c.batch;
+  const int64_t states = c.num_pseudo_layers() * c.batch;
+  backward->problem = forward.problem;
+  backward->x = forward.x;
+  backward->h0 = forward.h0;
+  backward->c0 = forward.c0;
+  backward->params = forward.params;
+  backward->y = backward->dy = forward.y;
+  backward->dh_n = forward.h_n;
+  backward->dc_n = forward.c_n;
+  backward->reserve = reserve.memory();
+  backward->reserve_bytes = reserve.bytes();
+  const char* purpose = "the gradients of a trial run";
+  RNN_OPS_RETURN_IF_ERROR(
+      AllocateScratch(scratch, purpose, rows * c.input_size * element, &backward->dx));
+  RNN_OPS_RETURN_IF_ERROR(
+      AllocateScratch(scratch, purpose, states * c.hidden_size() * element, &backward->dh0));
+  RNN_OPS_RETURN_IF_ERROR(
+      AllocateScratch(scratch, purpose, states * c.num_units * element, &backward->dc0));
+  return AllocateScratch(scratch, purpose, ParamsSize(c) * element, &backward->dparams);
 }
 
 }  // namespace
@@ -360,6 +408,18 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
   RnnBackwardArgs backward;
   RNN_OPS_RETURN_IF_ERROR(MakeTrialBackward(forward, reserve, scratch, &backward));
   return RunBackward(backward, trial_call, handle, choice);
+}
+
+Status FindRnnParts(RnnExecutorParts* parts) {
+  const DriverApi* driver = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(ParseAlgoPolicy(std::getenv("TF_RNN_OPS_CUDNN_ALGO"), &parts->policy));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
+  RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&parts->ops));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&parts->cudnn));
+  parts->traits = [driver](void* stream, DeviceTraits* traits) {
+    return GetDeviceTraits(*driver, stream, traits);
+  };
+  return Status();
 }
 
 }  // namespace rnn_ops::gpu

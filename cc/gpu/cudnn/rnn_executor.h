@@ -9,15 +9,13 @@
 
 #include "cc/core/status.h"
 #include "cc/gpu/cudnn/rnn_algorithms.h"
-#include "cc/gpu/cudnn/rnn_heuristics.h"
 #include "cc/gpu/cudnn/rnn_plan.h"
-#include "cc/gpu/cudnn/rnn_trial.h"
-#include "cc/gpu/launch/elementwise.h"
+#include "cc/gpu/launch/device_ops.h"
 #include "cc/gpu/libraries/cudnn_api.h"
-#include "cc/gpu/libraries/device_traits.h"
+#include "cc/gpu/libraries/driver_api.h"
 #include "cc/gpu/libraries/handle_pool.h"
-#include "cc/gpu/memory/recycling_allocator.h"
-#include "cc/gpu/rnn_gpu.h"
+#include "cc/gpu/memory/device_allocator.h"
+#include "cc/gpu/problem/stack_problem.h"
 
 namespace rnn_ops::gpu {
 
@@ -77,5 +75,10 @@ class RnnExecutor {
   std::mutex traits_mutex_;
   std::map<int, DeviceTraits> traits_;  // the key is the device
 };
+
+// The shared libraries and the settings for executors of the CudnnRNN family.
+
+// The driver, cuDNN, and the policy in TF_RNN_OPS_CUDNN_ALGO.
+Status FindRnnParts(RnnExecutorParts* parts);
 
 }  // namespace rnn_ops::gpu

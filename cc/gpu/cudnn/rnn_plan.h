@@ -8,14 +8,53 @@
 #include <vector>
 
 #include "cc/core/op/dtype.h"
+#include "cc/core/op/param_layout.h"
 #include "cc/core/op/rnn_config.h"
 #include "cc/core/status.h"
-#include "cc/gpu/cudnn/weight_map.h"
+#include "cc/gpu/launch/device_ops.h"
 #include "cc/gpu/libraries/cudnn_api.h"
-#include "cc/gpu/libraries/descriptors.h"
+#include "cc/gpu/libraries/handle_pool.h"
 #include "cc/gpu/memory/lru_cache.h"
 
 namespace rnn_ops::gpu {
+
+// The positions of weights and biases in cuDNN's weight space, and in the layout of
+// docs/param-layout.md.
+
+// A run of bytes that is contiguous in both buffers.
+struct WeightRun {
+  int64_t ours = 0;
+  int64_t cudnns = 0;
+  int64_t bytes = 0;
+};
+
+class WeightMap {
+ public:
+  // Asks cuDNN for the position of every matrix and bias of `descriptor`, which must describe
+  // `config` with elements of `element_bytes`. `params`: any device address; the memory is not
+  // read. Returns Unimplemented if cuDNN and `config` do not have the same blocks.
+  static Status Make(const CudnnApi& api, cudnnHandle_t handle, cudnnRNNDescriptor_t descriptor,
+                     const RnnConfig& config, int64_t element_bytes, const void* params,
+                     WeightMap* map);
+
+  int64_t our_bytes() const { return our_bytes_; }
+  int64_t cudnn_bytes() const { return cudnn_bytes_; }
+  // True if both buffers have the same layout, so that no copy is needed.
+  bool identical() const { return identical_; }
+  const std::vector<WeightRun>& runs() const { return runs_; }
+
+  // The functions enqueue the copies. Bytes that only cuDNN's buffer has (gaps) become zero.
+  Status ToCudnn(const DeviceOps& ops, void* stream, const void* ours, void* cudnns) const;
+  Status FromCudnn(const DeviceOps& ops, void* stream, const void* cudnns, void* ours) const;
+
+ private:
+  void Append(const WeightRun& run);
+
+  int64_t our_bytes_ = 0;
+  int64_t cudnn_bytes_ = 0;
+  bool identical_ = false;
+  std::vector<WeightRun> runs_;  // in the order of the buffer of docs/param-layout.md
+};
 
 // Whether masks are drawn. Dropout is between layers, so a network with one layer draws no masks.
 inline bool HasDropout(const RnnConfig& c) {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "cc/core/status.h"
-#include "cc/gpu/cudnn/weight_map.h"
-#include "cc/gpu/launch/elementwise.h"
-#include "cc/gpu/rnn_gpu.h"
+#include "cc/gpu/cudnn/rnn_plan.h"
+#include "cc/gpu/launch/device_ops.h"
+#include "cc/gpu/problem/stack_problem.h"
 
 namespace rnn_ops::gpu {
 

@@ -7,4 +7,8 @@ namespace rnn_ops::gpu::elementwise {
 extern const char kKernelsPtx[];
 extern const char kLayerKernelsPtx[];
 
+// The archive of the persistent kernels that tools/generate_ptx.py makes, see
+// launch/persistent_kernels.cc. The libraries of ops share it: it is in _tf_rnn_ops_baseline.so.
+__attribute__((visibility("default"))) extern const char kPersistentArchive[];
+
 }  // namespace rnn_ops::gpu::elementwise

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cc/gpu/kernels/cells/gru.h"
-#include "cc/gpu/kernels/cells/gru_reset_before.h"
 #include "cc/gpu/kernels/cells/lstm.h"
 #include "cc/gpu/kernels/cells/vanilla.h"
 #include "cc/gpu/kernels/layer_rows.h"

@@ -4,7 +4,7 @@
 #include "cc/gpu/kernels/cells/cell.h"
 #include "cc/gpu/kernels/cells/zoneout.h"
 #include "cc/gpu/kernels/elements.h"
-#include "cc/gpu/kernels/layer_args.h"
+#include "cc/gpu/kernels/kernel_args.h"
 
 namespace rnn_ops::gpu::elementwise {
 

@@ -1,4 +1,4 @@
-// Loads the kernels of elementwise/ into contexts, and launches them.
+// Loads the kernels of kernels/ into contexts, and launches them.
 #pragma once
 
 #include <array>

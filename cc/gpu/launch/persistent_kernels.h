@@ -1,5 +1,4 @@
-// The persistent kernels of elementwise/persistent: which of them runs a problem, and their
-// launches.
+// The persistent kernels of kernels/persistent: which of them runs a problem, and their launches.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +9,20 @@
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/rnn_types.h"
 #include "cc/core/status.h"
-#include "cc/gpu/kernels/persistent/persistent_args.h"
+#include "cc/gpu/kernels/kernel_args.h"
 #include "cc/gpu/launch/modules.h"
 #include "cc/gpu/libraries/driver_api.h"
 
 namespace rnn_ops::gpu {
+
+// The PTX of the persistent kernels, which the library holds compressed.
+
+// The PTX of the kernel with this number in kernel_list.h. Returns FailedPrecondition if zlib
+// is not installed.
+Status PersistentPtx(int number, std::string* ptx);
+
+// The persistent kernels of kernels/persistent: which of them runs a problem, and their
+// launches.
 
 enum class PersistentPass { kForward, kBackward };
 

@@ -1,4 +1,4 @@
-// A table of CUDA driver functions, and the conversion of driver results to Status.
+// A table of CUDA driver functions, the conversion of its results to Status, and facts of a device.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,8 @@
 #include "cc/gpu/libraries/dso.h"
 
 namespace rnn_ops::gpu {
+
+// A table of CUDA driver functions, and the conversion of driver results to Status.
 
 // Each function has its name without "cu". Tests fill the table with functions of their own.
 struct DriverApi {
@@ -77,3 +79,17 @@ inline CUdeviceptr ToDevicePtr(const void* pointer) {
       return ::rnn_ops::gpu::FromDriver((api), rnn_ops_cuda_, #call); \
     }                                                                 \
   } while (false)
+
+namespace rnn_ops::gpu {
+
+// The properties of a GPU that the choice of an algorithm depends on.
+
+struct DeviceTraits {
+  int major = 0, minor = 0;  // the compute capability
+  int multiprocessors = 0;
+};
+
+// The traits of the device that `stream`, a CUstream, belongs to.
+Status GetDeviceTraits(const DriverApi& driver, void* stream, DeviceTraits* traits);
+
+}  // namespace rnn_ops::gpu

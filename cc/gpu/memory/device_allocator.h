@@ -1,12 +1,15 @@
-// The interface through which executors allocate device memory. TensorFlow's allocator implements
-// it.
+// Device memory: the interface through which it is allocated, and an allocator that recycles it.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cc/core/status.h"
 
 namespace rnn_ops::gpu {
+
+// The interface through which executors allocate device memory. TensorFlow's allocator implements
+// it.
 
 // Scratch memory for one call of an executor. The caller frees all memory after the executor has
 // returned. The work is only enqueued by then, so the allocator must free memory in the order of
@@ -29,5 +32,25 @@ inline Status AllocateScratch(DeviceAllocator* allocator, const char* purpose, i
   return Status(Code::kResourceExhausted,
                 StrCat("There is no GPU memory for ", purpose, " of ", bytes, " bytes."));
 }
+
+// Scratch memory that one call uses several times.
+
+// Allocates the same memory again after Reset(). Correct on one stream, which runs its work in
+// order.
+class RecyclingAllocator : public DeviceAllocator {
+ public:
+  explicit RecyclingAllocator(DeviceAllocator* base) : base_(base) {}
+  void* Allocate(int64_t bytes) override;
+  void Reset();
+
+ private:
+  struct Block {
+    void* memory;
+    int64_t bytes;
+    bool used;
+  };
+  DeviceAllocator* const base_;
+  std::vector<Block> blocks_;
+};
 
 }  // namespace rnn_ops::gpu

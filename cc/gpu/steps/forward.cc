@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/gpu/kernels/layer_args.h"
-#include "cc/gpu/steps/layer_executor.h"
-#include "cc/gpu/steps/layer_sizes.h"
+#include "cc/gpu/kernels/kernel_args.h"
+#include "cc/gpu/steps/layer.h"
 #include "cc/gpu/steps/persistent_steps.h"
 
 namespace rnn_ops::gpu {

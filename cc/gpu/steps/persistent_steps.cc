@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "cc/core/warning.h"
+#include "cc/core/status.h"
 
 namespace rnn_ops::gpu {
 namespace {

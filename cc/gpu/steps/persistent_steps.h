@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "cc/core/status.h"
-#include "cc/gpu/kernels/persistent/persistent_args.h"
+#include "cc/gpu/kernels/kernel_args.h"
 #include "cc/gpu/launch/persistent_kernels.h"
 #include "cc/gpu/launch/product_call.h"
-#include "cc/gpu/layer_gpu.h"
+#include "cc/gpu/problem/layer_problem.h"
 
 namespace rnn_ops::gpu {
 

@@ -1,21 +1,25 @@
-// Implements cpu::Host, the environment of a call on the CPU, with TensorFlow.
+// A call on the CPU: TensorFlow's threads and memory for the kernels, and the kernels of RNN ops.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "cc/core/op/dropout.h"
+#include "cc/core/op/rnn_config.h"
 #include "cc/core/runtime/float_environment.h"
 #include "cc/core/runtime/team.h"
 #include "cc/core/status.h"
 #include "cc/cpu/call/op_run.h"
-#include "cc/cpu/call/team_parallel_for.h"
 #include "cc/tf/kernels/op_call.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tsl/platform/threadpool.h"
 
 namespace rnn_ops::tf_kernels {
+
+// Implements cpu::Host, the environment of a call on the CPU, with TensorFlow.
 
 // A team on TensorFlow's worker pool, and the floating point environment in which all threads of
 // the team, including the caller, compute.
@@ -53,5 +57,28 @@ class CpuHost final : public cpu::Host {
   alignas(64) char little_[16 * 1024];
   std::vector<tensorflow::Tensor> held_;
 };
+
+// The CudnnRNN family and LayerRNN on the CPU.
+
+class RnnForwardCpuKernel : public RnnForwardKernel {
+ public:
+  using RnnForwardKernel::RnnForwardKernel;
+
+ protected:
+  absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const override;
+};
+
+class RnnBackpropCpuKernel : public RnnBackpropKernel {
+ public:
+  using RnnBackpropKernel::RnnBackpropKernel;
+
+ protected:
+  absl::Status Run(const RnnCall& call) const override;
+};
+
+// Sets output 0 of an op that packs weights to a vector that forward calls accept as `packed`. If
+// `keep` is true, the result is kept for the next call (Note [Kept weights]). Call it after
+// call.BindInputs(); T and B of `config` must be 0.
+absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bool keep);
 
 }  // namespace rnn_ops::tf_kernels

@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "cc/core/status.h"
-#include "cc/gpu/launch/elementwise.h"
+#include "cc/gpu/launch/device_ops.h"
 #include "cc/gpu/memory/device_allocator.h"
-#include "cc/tf/checked_op_kernel.h"
+#include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 

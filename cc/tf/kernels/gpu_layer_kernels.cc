@@ -1,19 +1,20 @@
-// LayerRNN, its other forms and its gradient on a GPU. On a GPU the ops with packed weights read
-// the unpacked weights, and int8 weights are multiplied by their scales at each call.
+// LayerRNN, its other forms, BlockLSTMV2 and their gradients on a GPU.
+
 #include <cstdint>
 
 #include "cc/core/op/op_spec.h"
 #include "cc/gpu/call_args.h"
-#include "cc/gpu/layer_gpu.h"
-#include "cc/tf/checked_op_kernel.h"
+#include "cc/gpu/rnn_gpu.h"
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/op_util.h"
-#include "cc/tf/reserve_maker.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops::tf_kernels {
 namespace {
+
+// LayerRNN, its other forms and its gradient on a GPU. On a GPU the ops with packed weights read
+// the unpacked weights, and int8 weights are multiplied by their scales at each call.
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
@@ -78,12 +79,9 @@ class LayerBackpropGpuKernel : public LayerGpuKernel {
   absl::Status Run(const OpCall& call, const gpu::LayerProblem& problem,
                    const GpuPlace& place) const override {
     const Tensor& reserve = call.input(Arg::reserve_space);
-    const PartialShape shape = FromTf(reserve.shape());
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveMaker(
-        {problem, problem.dtype, problem.has_layer_norm}, DeviceKind::kGpu, shape)));
     const int64_t elements =
         ReserveElements(gpu::LayerReserveBytes(problem), SizeOf(problem.dtype));
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(shape, elements)));
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(FromTf(reserve.shape()), elements)));
     gpu::LayerBackwardArgs args = {};
     args.problem = problem;
     gpu::SetLayerBackward(call.tensors, &args);
@@ -129,5 +127,55 @@ REGISTER_KERNEL_BUILDER(
     Name("TfRnnOps>PackQuantizedLayerRNN").Device(DEVICE_GPU).HostMemory("packed"),
     PackLayerGpuKernel<kPackQuantizedLayerRnn>);
 
+// BlockLSTMV2 and its gradient on a GPU.
+
+gpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
+  gpu::BlockLstmProblem problem;
+  static_cast<BlockLstmConfig&>(problem) = call.config;
+  problem.dtype = call.dtype;
+  problem.allow_tf32 = AllowTf32();
+  return problem;
+}
+
+class BlockLstmGpuKernel : public BlockLstmKernel {
+ public:
+  using BlockLstmKernel::BlockLstmKernel;
+
+ protected:
+  absl::Status Run(const BlockLstmCall& call) const override {
+    GpuPlace place;
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
+    TempAllocator scratch(call.context);
+    gpu::BlockLstmForwardArgs args{};
+    args.problem = MakeProblem(call);
+    gpu::SetBlockLstmForward(call.tensors, &args);
+    return ToTf(gpu::BlockLstmForward(args, &scratch, place.stream));
+  }
+};
+
+class BlockLstmGradGpuKernel : public BlockLstmKernel {
+ public:
+  using BlockLstmKernel::BlockLstmKernel;
+
+ protected:
+  absl::Status Run(const BlockLstmCall& call) const override {
+    GpuPlace place;
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
+    TempAllocator scratch(call.context);
+    gpu::BlockLstmBackwardArgs args{};
+    args.problem = MakeProblem(call);
+    gpu::SetBlockLstmBackward(call.tensors, &args);
+    return ToTf(gpu::BlockLstmBackward(args, &scratch, place.stream));
+  }
+};
+
+REGISTER_KERNEL_BUILDER(
+    Name("TfRnnOps>BlockLSTMV2").Device(tensorflow::DEVICE_GPU).HostMemory("seq_len_max"),
+    KernelOf<BlockLstmGpuKernel, kBlockLstm>);
+REGISTER_KERNEL_BUILDER(
+    Name("TfRnnOps>BlockLSTMGradV2").Device(tensorflow::DEVICE_GPU).HostMemory("seq_len_max"),
+    KernelOf<BlockLstmGradGpuKernel, kBlockLstmGrad>);
+
 }  // namespace
+
 }  // namespace rnn_ops::tf_kernels

@@ -1,24 +1,25 @@
-// CudnnRNNV3, its variants and their gradient on a GPU. CudnnRNNV3Packed on a GPU reads the
-// unpacked weights.
+// CudnnRNNV3, its variants, their gradient and the parameter ops on a GPU.
+
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "cc/core/op/op_spec.h"
 #include "cc/gpu/call_args.h"
-#include "cc/gpu/cudnn/dropout_generator.h"
+#include "cc/gpu/cudnn/rnn_dropout.h"
 #include "cc/gpu/memory/device_allocator.h"
 #include "cc/gpu/rnn_gpu.h"
-#include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/op_call.h"
-#include "cc/tf/kernels/rnn_kernels.h"
+#include "cc/tf/kernels/rnn_params_kernels.h"
 #include "cc/tf/op_util.h"
-#include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops::tf_kernels {
 namespace {
+
+// CudnnRNNV3, its variants and their gradient on a GPU. CudnnRNNV3Packed on a GPU reads the
+// unpacked weights.
 
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -199,5 +200,30 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNBackpropV3")
                             .HostMemory("host_reserved"),
                         KernelOf<RnnBackpropGpuKernel, kCudnnRnnBackpropV3>);
 
+// The parameter ops on a GPU. The sizes are read on the host, and the buffer stays on the device.
+
+using ::tensorflow::DEVICE_GPU;
+
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNParamsSize")
+                            .Device(DEVICE_GPU)
+                            .HostMemory("num_layers")
+                            .HostMemory("num_units")
+                            .HostMemory("input_size")
+                            .HostMemory("params_size"),
+                        ParamsSizeKernel);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNCanonicalToParamsV2")
+                            .Device(DEVICE_GPU)
+                            .HostMemory("num_layers")
+                            .HostMemory("num_units")
+                            .HostMemory("input_size"),
+                        CanonicalToParamsV2Kernel<&CopyBytesOnGpu>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNParamsToCanonicalV2")
+                            .Device(DEVICE_GPU)
+                            .HostMemory("num_layers")
+                            .HostMemory("num_units")
+                            .HostMemory("input_size"),
+                        ParamsToCanonicalV2Kernel<&CopyBytesOnGpu>);
+
 }  // namespace
+
 }  // namespace rnn_ops::tf_kernels

@@ -1,5 +1,4 @@
-// The part of a call of an RNN op that does not depend on the device: checks the inputs and
-// allocates the outputs, as the table of the op describes.
+// A call of an RNN op, and the base classes of its kernels on any device.
 #pragma once
 
 #include <atomic>
@@ -10,15 +9,20 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "cc/core/op/call_tensors.h"
+#include "cc/core/op/dropout.h"
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/op_spec.h"
 #include "cc/core/op/rnn_config.h"
 #include "cc/core/op/shapes.h"
+#include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 
 namespace rnn_ops::tf_kernels {
+
+// The part of a call of an RNN op that does not depend on the device: checks the inputs and
+// allocates the outputs, as the table of the op describes.
 
 // The checked facts that follow from the shapes of a call's inputs.
 struct CallPlan {
@@ -100,5 +104,79 @@ struct BlockLstmCall : OpCall {
 // Allocates the reserve_space of training: a vector of at least `bytes` bytes.
 absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes,
                                   tensorflow::Tensor** reserve_space);
+
+// OpKernels for all ops of the CudnnRNN family and of LayerRNN. They read the attributes and
+// prepare each call. A derived class runs the call on a device.
+
+class RnnForwardKernel : public CheckedOpKernel {
+ public:
+  RnnForwardKernel(tensorflow::OpKernelConstruction* context, const OpSpec& op);
+  void DoCompute(tensorflow::OpKernelContext* context) final;
+
+ protected:
+  // Runs the call. Must also allocate and fill the reserve_space of training, and fill
+  // call.zeros().
+  virtual absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const = 0;
+
+  // Whether every call draws the masks of the first call (TF_CUDNN_RESET_RND_GEN_STATE).
+  bool resets_dropout() const { return resets_dropout_; }
+
+ private:
+  DropoutKey NextDropoutKey(const RnnCall& call);
+
+  const OpSpec& op_;
+  RnnAttrs attrs_;
+  LastPlan last_plan_;
+  // If the seed is not an input, each training call with dropout uses the next number for its
+  // masks, or the number 0 if resets_dropout().
+  std::atomic<uint64_t> dropout_calls_{0};
+  bool resets_dropout_ = false;
+};
+
+class RnnBackpropKernel : public CheckedOpKernel {
+ public:
+  RnnBackpropKernel(tensorflow::OpKernelConstruction* context, const OpSpec& op);
+  void DoCompute(tensorflow::OpKernelContext* context) final;
+
+ protected:
+  // Runs the call. Must also check the length of reserve_space, and fill call.zeros().
+  virtual absl::Status Run(const RnnCall& call) const = 0;
+
+ private:
+  const OpSpec& op_;
+  RnnAttrs attrs_;
+  LastPlan last_plan_;
+};
+
+// The OpKernel of BlockLSTMV2 and of its gradient. It reads the attributes and prepares each call.
+// A derived class runs the call on a device.
+
+class BlockLstmKernel : public CheckedOpKernel {
+ public:
+  BlockLstmKernel(tensorflow::OpKernelConstruction* context, const OpSpec& op)
+      : CheckedOpKernel(context), op_(op) {
+    OP_REQUIRES_OK(context, context->GetAttr("use_peephole", &config_.use_peephole));
+    const bool is_gradient = op.gradients.count > 0;
+    if (is_gradient) return;
+    OP_REQUIRES_OK(context, context->GetAttr("cell_clip", &config_.cell_clip));
+  }
+
+  void DoCompute(tensorflow::OpKernelContext* context) final {
+    const RnnAttrs attrs;  // the op has none of these attributes
+    BlockLstmCall call(op_, attrs, context, &last_plan_);
+    call.config = config_;
+    OP_REQUIRES_OK(context, call.Prepare());
+    OP_REQUIRES_OK(context, Run(call));
+  }
+
+ protected:
+  // Fills every output, even if the call is empty.
+  virtual absl::Status Run(const BlockLstmCall& call) const = 0;
+
+ private:
+  const OpSpec& op_;
+  BlockLstmConfig config_;  // without sizes
+  LastPlan last_plan_;
+};
 
 }  // namespace rnn_ops::tf_kernels

@@ -5,8 +5,7 @@
 
 #include "absl/status/status.h"
 #include "cc/core/op/rnn_config.h"
-#include "cc/tf/checked_op_kernel.h"
-#include "cc/tf/params_util.h"
+#include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops::tf_kernels {

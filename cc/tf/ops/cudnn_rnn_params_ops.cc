@@ -2,7 +2,6 @@
 #include "cc/core/op/param_layout.h"
 #include "cc/core/op/shapes.h"
 #include "cc/tf/op_util.h"
-#include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 

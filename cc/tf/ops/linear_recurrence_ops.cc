@@ -1,6 +1,5 @@
 // LinearRecurrence, which computes derivatives of higher order.
 #include "cc/core/op/op_spec.h"
-#include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 

@@ -1,9 +1,7 @@
 // Ops that pack weights for inference, and ops that read packed weights.
 #include "cc/core/op/op_spec.h"
 #include "cc/tf/op_util.h"
-#include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/ops/shape_functions.h"
-#include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 

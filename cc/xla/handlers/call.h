@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "cc/core/op/op_spec.h"
 #include "cc/core/runtime/float_environment.h"
 #include "cc/core/runtime/team.h"
 #include "cc/core/status.h"
 #include "cc/cpu/call/op_run.h"
-#include "cc/cpu/call/team_parallel_for.h"
 #include "cc/xla/handlers/tensors.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -42,5 +42,16 @@ class Call final : public Tensors, public cpu::Host {
   void* reserve_copy_ = nullptr;
   int64_t reserve_bytes_ = 0;
 };
+
+// The functions that the handlers call.
+
+// Ops of the CudnnRNN family and of LayerRNN.
+Status RnnForward(const OpSpec& op, Call* call);
+Status RnnBackprop(const OpSpec& op, Call* call);
+
+Status BlockLstm(const OpSpec& op, Call* call);
+Status BlockLstmGrad(const OpSpec& op, Call* call);
+
+Status LinearRecurrence(const OpSpec& op, Call* call);
 
 }  // namespace rnn_ops::ffi

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cc/core/op/op_spec.h"
 #include "cc/core/status.h"
 #include "cc/gpu/memory/device_allocator.h"
 #include "cc/xla/handlers/tensors.h"
@@ -64,5 +65,19 @@ class GpuCall : public Tensors {
   const int device_;
   Scratch scratch_;
 };
+
+// The functions that the handlers for GPUs call.
+
+// Ops of the CudnnRNN family. CudnnRNNV3Packed reads the unpacked weights, because packed weights
+// exist only on the CPU.
+Status GpuRnnForward(const OpSpec& op, GpuCall* call);
+Status GpuRnnBackprop(const OpSpec& op, GpuCall* call);
+
+// LayerRNN and its relatives. LayerRNNPacked reads the unpacked weights too.
+Status GpuLayerForward(const OpSpec& op, GpuCall* call);
+Status GpuLayerBackprop(const OpSpec& op, GpuCall* call);
+
+Status GpuBlockLstm(const OpSpec& op, GpuCall* call);
+Status GpuBlockLstmGrad(const OpSpec& op, GpuCall* call);
 
 }  // namespace rnn_ops::ffi

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "cc/xla/handlers/gpu_call.h"
-#include "cc/xla/handlers/gpu_ops.h"
 
 namespace rnn_ops::ffi {
 namespace {

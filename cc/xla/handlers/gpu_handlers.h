@@ -10,7 +10,7 @@
 // - reserve_space has the size that gpu::RnnReserveBytes() returns, for any lengths.
 #pragma once
 
-#include "cc/xla/handlers/handle.h"
+#include "cc/xla/handlers/tensors.h"
 
 namespace rnn_ops::ffi {
 

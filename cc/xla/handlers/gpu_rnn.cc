@@ -1,15 +1,41 @@
-// CudnnRNNV3, its variants and their gradient on a GPU.
 #include <cstdint>
 #include <vector>
 
 #include "cc/core/op/rnn_config.h"
 #include "cc/core/op/shapes.h"
 #include "cc/gpu/call_args.h"
+#include "cc/gpu/launch/device_ops.h"
 #include "cc/gpu/rnn_gpu.h"
-#include "cc/xla/handlers/dropout.h"
-#include "cc/xla/handlers/gpu_ops.h"
+#include "cc/xla/handlers/gpu_call.h"
+#include "cc/xla/handlers/tensors.h"
 
 namespace rnn_ops::ffi {
+
+// XLA guarantees an alignment of at most 16, and rejects requests for more.
+void* GpuCall::Scratch::Allocate(int64_t bytes) {
+  constexpr uintptr_t kGranted = 16, kAlignment = 256;
+  const auto memory =
+      allocator_.Allocate(static_cast<size_t>(bytes) + kAlignment - kGranted, kGranted);
+  if (!memory.has_value()) return nullptr;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(*memory);
+  return reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+Status GpuCall::Fill(int index, int8_t value) const {
+  const gpu::DeviceOps* ops = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
+  return ops->Fill(stream_, result(index).data, static_cast<uint8_t>(value), result(index).bytes);
+}
+
+Status GpuCall::CopyToHost(int index, void* host) const {
+  if (arg(index).bytes == 0) return Status();
+  const gpu::DeviceOps* ops = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
+  return ops->CopyToHost(stream_, host, arg(index).data, arg(index).bytes);
+}
+
+// CudnnRNNV3, its variants and their gradient on a GPU.
+
 namespace {
 
 // A problem, and the lengths that it refers to.
@@ -119,6 +145,81 @@ Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
   RNN_OPS_RETURN_IF_ERROR(
       gpu::RnnBackward(args, {call->device(), call->stream(), call->scratch()}));
   return ZeroResults(*call);
+}
+
+// LayerRNN, LayerRNNPacked and LayerRNN's gradient on a GPU.
+
+namespace {
+
+Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::LayerProblem* problem) {
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
+  *problem = gpu::MakeLayerProblem(call->config(), call->dtype(), call->tensors());
+  return call->Attr("allow_tf32", &problem->allow_tf32);
+}
+
+// The shape of the reserve space, whose size the program that lowered the op chose.
+Status CheckReserve(const gpu::LayerProblem& problem, const Buffer& reserve) {
+  return CheckReserveSpace(reserve.shape,
+                           ReserveElements(gpu::LayerReserveBytes(problem), SizeOf(problem.dtype)));
+}
+
+}  // namespace
+
+Status GpuLayerForward(const OpSpec& op, GpuCall* call) {
+  gpu::LayerForwardArgs args = {};
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
+  gpu::SetLayerForward(call->tensors(), &args);
+  if (args.problem.is_training) {
+    const Buffer& reserve = call->result(op.Output(Arg::reserve_space));
+    RNN_OPS_RETURN_IF_ERROR(CheckReserve(args.problem, reserve));
+    args.reserve = reserve.data;
+  }
+  RNN_OPS_RETURN_IF_ERROR(gpu::LayerForward(args, call->scratch(), call->stream()));
+  return ZeroResults(*call);
+}
+
+Status GpuLayerBackprop(const OpSpec& op, GpuCall* call) {
+  gpu::LayerBackwardArgs args = {};
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
+  gpu::SetLayerBackward(call->tensors(), &args);
+  const Buffer& reserve = call->arg(Arg::reserve_space);
+  RNN_OPS_RETURN_IF_ERROR(CheckReserve(args.problem, reserve));
+  args.reserve = reserve.data;
+  RNN_OPS_RETURN_IF_ERROR(gpu::LayerBackward(args, call->scratch(), call->stream()));
+  return ZeroResults(*call);
+}
+
+// BlockLSTMV2 and its gradient on a GPU.
+
+namespace {
+
+Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::BlockLstmProblem* problem) {
+  RNN_OPS_RETURN_IF_ERROR(call->Bind(op));
+  std::vector<int64_t> seq_len_max;
+  RNN_OPS_RETURN_IF_ERROR(
+      call->HostValues(op.Input(Arg::seq_len_max), "seq_len_max", &seq_len_max));
+  RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(seq_len_max[0]));
+  RNN_OPS_RETURN_IF_ERROR(MakeBlockLstmConfig(call->dims(), seq_len_max[0], problem));
+  problem->dtype = call->dtype();
+  RNN_OPS_RETURN_IF_ERROR(call->Attr("use_peephole", &problem->use_peephole));
+  return call->Attr("allow_tf32", &problem->allow_tf32);
+}
+
+}  // namespace
+
+Status GpuBlockLstm(const OpSpec& op, GpuCall* call) {
+  gpu::BlockLstmForwardArgs args{};
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
+  RNN_OPS_RETURN_IF_ERROR(call->Attr("cell_clip", &args.problem.cell_clip));
+  gpu::SetBlockLstmForward(call->tensors(), &args);
+  return gpu::BlockLstmForward(args, call->scratch(), call->stream());
+}
+
+Status GpuBlockLstmGrad(const OpSpec& op, GpuCall* call) {
+  gpu::BlockLstmBackwardArgs args{};
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
+  gpu::SetBlockLstmBackward(call->tensors(), &args);
+  return gpu::BlockLstmBackward(args, call->scratch(), call->stream());
 }
 
 }  // namespace rnn_ops::ffi

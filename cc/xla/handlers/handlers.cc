@@ -1,7 +1,6 @@
 #include "cc/xla/handlers/handlers.h"
 
 #include "cc/xla/handlers/call.h"
-#include "cc/xla/handlers/ops.h"
 
 namespace rnn_ops::ffi {
 namespace {

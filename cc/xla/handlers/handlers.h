@@ -7,7 +7,7 @@
 // count.
 #pragma once
 
-#include "cc/xla/handlers/handle.h"
+#include "cc/xla/handlers/tensors.h"
 
 namespace rnn_ops::ffi {
 

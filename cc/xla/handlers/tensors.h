@@ -1,12 +1,14 @@
-// The buffers and attributes of a call of a handler of XLA's foreign function interface (FFI).
+// What a call of a handler is on every device: its tensors, attributes and errors.
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cc/core/op/call_tensors.h"
+#include "cc/core/op/dropout.h"
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/op_spec.h"
 #include "cc/core/op/rnn_config.h"
@@ -15,6 +17,33 @@
 #include "xla/ffi/api/ffi.h"
 
 namespace rnn_ops::ffi {
+
+// Converts errors and exceptions of C++ to the errors of a handler's C function.
+
+struct Handler {
+  const char* op;  // TensorFlow's name of the op, and the name of the custom call
+  const OpSpec* spec;
+  XLA_FFI_Handler* handler;
+};
+
+xla::ffi::Error ToFfi(const Status& status);
+
+// Runs the handler `bound`, which xla::ffi::Ffi::Bind() made.
+template <typename Bound>
+XLA_FFI_Error* Guarded(XLA_FFI_CallFrame* frame, const Bound& bound) {
+  try {
+    return bound()->Call(frame);
+  } catch (const std::bad_alloc&) {
+    // Without this branch XLA would report an unknown error.
+    XLA_FFI_Error_Create_Args args = {};
+    args.struct_size = XLA_FFI_Error_Create_Args_STRUCT_SIZE;
+    args.message = "No memory is left for small objects.";
+    args.errc = XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
+    return frame->api->XLA_FFI_Error_Create(&args);
+  }
+}
+
+// The buffers and attributes of a call of a handler of XLA's foreign function interface (FFI).
 
 // An argument or a result in row-major order, which is XLA's default layout.
 struct Buffer {
@@ -89,5 +118,13 @@ class Tensors {
   std::vector<Buffer> results_;
   Dtype dtype_ = kFloat32;
 };
+
+// The random key of the dropout masks of a call.
+
+inline bool HasDropout(const RnnAttrs& attrs) { return attrs.is_training && attrs.dropout > 0; }
+
+// `seed`: [2] on the host, from an op that has the seed as an input. Null: the key depends on the
+// attributes seed and seed2, and on the number of this call among the calls with its call_site.
+Status DrawDropoutKey(const Tensors& call, const int64_t* seed, DropoutKey* key);
 
 }  // namespace rnn_ops::ffi

@@ -7,15 +7,63 @@
 #include <utility>
 #include <vector>
 
+#include "cc/core/op/op_spec.h"
 #include "cc/core/op/rnn_config.h"
-#include "cc/xla/lowering/inferred.h"
+#include "cc/core/op/shapes.h"
+#include "cc/cpu/call/op_run.h"
+#include "cc/gpu/rnn_gpu.h"
+#include "cc/tf/op_util.h"
 #include "cc/xla/lowering/operands.h"
 #include "cc/xla/lowering/padding.h"
-#include "cc/xla/lowering/reserve_size.h"
 #include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tsl/platform/tensor_float_32_utils.h"
 
 namespace rnn_ops::tf_kernels {
+
+// The sizes of reserve spaces, which a computation must know before it runs.
+
+// Where a computation runs. The handler rejects a size that is too small for the GPU that runs it.
+struct ProgramPlace {
+  bool gpu = false;
+  int device = 0;  // the ordinal of the GPU; -1 if XLA does not say it
+};
+
+// The length of the reserve space that a forward op returns in training, for any lengths.
+inline absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
+                                const ProgramPlace& place, int64_t* elements) {
+  const OpSpec& op = SpecOf(node.op());
+  RnnAttrs attrs;
+  CallShapes shapes;
+  Dtype dtype;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, op.attrs, &attrs));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(type, &dtype));
+  std::vector<PartialShape> inputs;
+  for (int k = 0; k < c->num_inputs(); ++k) inputs.push_back(FromTf(c, c->input(k)));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, inputs, &shapes)));
+  const int norms = op.Input(Arg::layer_norm);
+  const bool has_layer_norm = norms != kAbsent && !IsAbsent(inputs[norms]);
+  int64_t bytes = 0;
+  if (place.gpu && op.family == OpFamily::kLayerRnn) {
+    gpu::LayerProblem problem;
+    static_cast<RnnConfig&>(problem) = shapes.config;
+    problem.dtype = dtype;
+    problem.has_layer_norm = has_layer_norm;
+    bytes = gpu::LayerReserveBytes(problem);
+  } else if (place.gpu) {
+    gpu::StackProblem problem;
+    static_cast<RnnConfig&>(problem) = shapes.config;
+    problem.dtype = dtype;
+    problem.allow_tf32 = tsl::tensor_float_32_execution_enabled();  // as the handler will
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::RnnReserveBytes(problem, place.device, &bytes)));
+  } else {
+    cpu::RnnProblem problem = cpu::MakeRnnProblem(shapes.config, dtype);
+    problem.has_layer_norm = has_layer_norm;
+    bytes = cpu::LongestReserveBytes(problem);
+  }
+  *elements = ReserveElements(bytes, SizeOf(dtype));
+  if (*elements >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
+}
 
 // Each compiled call has its own number, see cc/xla/handlers/handlers.h.
 inline int64_t NextCallSite() {

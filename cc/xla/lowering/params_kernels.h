@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "cc/core/op/param_layout.h"
-#include "cc/tf/params_util.h"
-#include "cc/xla/lowering/inferred.h"
+#include "cc/tf/op_util.h"
 #include "cc/xla/lowering/op_kernels.h"
 #include "cc/xla/lowering/operands.h"
-#include "cc/xla/lowering/stock_kernels.h"
 
 namespace rnn_ops::tf_kernels {
 

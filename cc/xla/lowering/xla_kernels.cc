@@ -18,7 +18,6 @@
 #include "cc/xla/handlers/handlers.h"
 #include "cc/xla/lowering/op_kernels.h"
 #include "cc/xla/lowering/params_kernels.h"
-#include "cc/xla/lowering/stock_kernels.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
 #include "tensorflow/core/framework/kernel_def_builder.h"
 #include "tensorflow/core/framework/op_kernel.h"

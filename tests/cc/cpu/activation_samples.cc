@@ -1,6 +1,5 @@
 #include "tests/cc/cpu/activation_samples.h"
 
-#include "cc/cpu/simd/activations.h"
 #include "cc/cpu/simd/vec.h"
 
 namespace {

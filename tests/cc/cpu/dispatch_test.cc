@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "cc/core/warning.h"
+#include "cc/core/status.h"
 #include "cc/cpu/dispatch/variant.h"
 
 namespace rnn_ops::cpu {

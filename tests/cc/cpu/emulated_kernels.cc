@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "cc/cpu/pass/entry.h"
-#include "cc/cpu/simd/emulated_cpu.h"
 #include "cc/cpu/simd/vec.h"
+#include "tests/cc/cpu/simd/emulated_cpu.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 namespace {

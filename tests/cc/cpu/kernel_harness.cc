@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "cc/core/runtime/float_environment.h"
-#include "cc/cpu/call/team_parallel_for.h"
+#include "cc/cpu/call/op_run.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/cpu/problem_line.h"

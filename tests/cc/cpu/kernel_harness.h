@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cc/core/op/arg.h"
+#include "cc/core/op/op_spec.h"
 #include "cc/core/runtime/team.h"
 #include "cc/cpu/dispatch/kernel_table.h"
 #include "cc/cpu/kernel_args.h"

@@ -9,12 +9,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "cc/cpu/pass/backward/weight_gradient.h"
+#include "cc/cpu/pass/backward/gradients.h"
 #include "cc/cpu/pass/forward/step_product.h"
 #include "cc/cpu/product/dot.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
-#include "cc/cpu/rows/gate_masks.h"
+#include "cc/cpu/rows/masks.h"
 #include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"

@@ -1,7 +1,5 @@
 // Tests the executor of the block LSTM on host memory: its results, its calls, and a failure of
 // each call.
-#include "cc/gpu/steps/block_lstm_gpu.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "cc/gpu/rnn_gpu.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/gpu/block_lstm_runs.h"
 #include "tests/cc/gpu/fake_cuda.h"

@@ -7,7 +7,7 @@
 
 #include "cc/core/op/dtype.h"
 #include "cc/core/status.h"
-#include "cc/gpu/steps/layer_executor.h"
+#include "cc/gpu/steps/layer.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/product_parts.h"

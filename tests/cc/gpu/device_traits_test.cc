@@ -1,8 +1,8 @@
 // Tests the driver calls that read the traits of a GPU, with a mock driver that answers each call
 // with the number of the call.
-#include "cc/gpu/libraries/device_traits.h"
-
 #include <gtest/gtest.h>
+
+#include "cc/gpu/libraries/driver_api.h"
 
 namespace rnn_ops::gpu {
 namespace {

@@ -1,6 +1,4 @@
 // Tests the device operations on host memory: their results, their calls and their failures.
-#include "cc/gpu/launch/driver_ops.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +9,9 @@
 #include <numeric>
 #include <string>
 
+#include "cc/gpu/kernels/kernel_args.h"
 #include "cc/gpu/kernels/kernels_ptx.h"
-#include "cc/gpu/kernels/layer_args.h"
+#include "cc/gpu/launch/device_ops.h"
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/fake_memory.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cc/gpu/launch/elementwise.h"
+#include "cc/gpu/launch/device_ops.h"
 #include "cc/gpu/memory/device_allocator.h"
 
 namespace rnn_ops::gpu::fake {

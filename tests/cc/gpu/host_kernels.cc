@@ -24,7 +24,7 @@ const HostKernel* FindHostKernel(const char* name) {
 }
 
 void RunHostKernel(const HostKernel& kernel, const Grid& grid, const void* args) {
-  // The host has no threads that work together: one loops over all columns (block_sum.h).
+  // The host has no threads that work together: one loops over all columns (BlockSum).
   const bool by_row = std::strncmp(kernel.name, "row_", 4) == 0;
   const int64_t columns = by_row ? 1 : grid.blocks_x * grid.threads_x;
   for (int64_t row = grid.blocks_y - 1; row >= 0; --row) {

@@ -1,8 +1,12 @@
 // The persistent kernels, compiled for the host.
 #include <cstring>
 
-#include "cc/gpu/kernels/persistent/all.h"
-#include "cc/gpu/kernels/persistent/persistent_list.h"
+#include "cc/gpu/kernels/cells/gru.h"
+#include "cc/gpu/kernels/cells/lstm.h"
+#include "cc/gpu/kernels/cells/vanilla.h"
+#include "cc/gpu/kernels/kernel_list.h"
+#include "cc/gpu/kernels/persistent/persistent_backward.h"
+#include "cc/gpu/kernels/persistent/persistent_forward.h"
 #include "tests/cc/gpu/host_kernels.h"
 
 namespace rnn_ops::gpu::fake {

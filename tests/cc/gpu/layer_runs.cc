@@ -8,6 +8,8 @@
 #include <iterator>
 #include <random>
 
+#include "cc/gpu/steps/layer.h"
+
 namespace rnn_ops::gpu::fake {
 
 using R = RnnValues;
@@ -67,7 +69,7 @@ Status LayerRun::Forward(const ProductLibraries& libraries, DeviceAllocator* all
   args.y = tensors_.Out(&R::y, n.y), args.h_n = tensors_.Out(&R::h_n, n.h),
   args.c_n = tensors_.Out(&R::c_n, n.c);
   reserve_ =
-      problem.is_training ? tensors_.memory()->Allocate(LayerReserveBytes(problem)) : nullptr;
+      problem.is_training ? tensors_.memory()->Allocate(LayerReserve(problem).bytes) : nullptr;
   args.reserve = reserve_;
   RNN_OPS_RETURN_IF_ERROR(RunLayerForward(libraries, args, allocator, stream));
   tensors_.Read(cpu::testing::kRnnOutputs);

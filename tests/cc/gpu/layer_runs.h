@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cc/core/status.h"
-#include "cc/gpu/steps/layer_executor.h"
+#include "cc/gpu/steps/layer.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/problem_line.h"
 #include "tests/cc/gpu/device_tensors.h"

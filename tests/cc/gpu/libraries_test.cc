@@ -8,7 +8,7 @@
 #include "cc/gpu/libraries/cublas_api.h"
 #include "cc/gpu/libraries/driver_api.h"
 #include "cc/gpu/libraries/dso.h"
-#include "cc/gpu/steps/block_lstm_gpu.h"
+#include "cc/gpu/rnn_gpu.h"
 
 namespace rnn_ops::gpu {
 namespace {

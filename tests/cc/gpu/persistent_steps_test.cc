@@ -17,9 +17,8 @@
 #include <vector>
 
 #include "cc/core/op/dropout.h"
-#include "cc/gpu/kernels/persistent/persistent_list.h"
+#include "cc/gpu/kernels/kernel_list.h"
 #include "cc/gpu/launch/persistent_kernels.h"
-#include "cc/gpu/launch/persistent_ptx.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/rnn_cases.h"

@@ -8,8 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "cc/gpu/cudnn/rnn_heuristics.h"
-
 namespace rnn_ops::gpu {
 namespace {
 

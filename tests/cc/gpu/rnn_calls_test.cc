@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cc/gpu/cudnn/rnn_dropout.h"
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/recording_cudnn.h"
 #include "tests/cc/gpu/rnn_runs.h"

@@ -1,4 +1,6 @@
 // Tests dropout masks: equal seeds give equal masks, and backward uses the masks of forward.
+#include "cc/gpu/cudnn/rnn_dropout.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>

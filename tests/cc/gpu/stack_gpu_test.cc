@@ -2,8 +2,6 @@
 // CPU's tests, and a failure of each call.
 //
 //   stack_gpu_test FILE...   the problems of CudnnRNNV3 in these files, see problems_test.cc
-#include "cc/gpu/steps/stack_gpu.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cc/gpu/steps/stack.h"
 #include "tests/cc/cpu/rnn_cases.h"
 #include "tests/cc/gpu/layer_runs.h"
 

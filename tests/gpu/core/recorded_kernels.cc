@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "cc/gpu/kernels/persistent/persistent_list.h"
+#include "cc/gpu/kernels/kernel_list.h"
 #include "cc/gpu/launch/persistent_kernels.h"
 #include "cc/gpu/libraries/driver_api.h"
 

@@ -65,20 +65,13 @@ def _made(raw, case, device):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("mode", layer_cases.MODES)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_error_names_both_devices(engine, mode, dtype, shape, rng):
+def test_a_reserve_space_of_another_kind_of_device(engine, mode, dtype, shape, rng):
     raw = {"ops": ops, "xla": _Compiled()}[engine]
     case = layer_cases.layer_case(mode, SHAPES[shape], rng, dtype)
     for maker, reader in ((devices.NAME, "CPU:0"), ("CPU:0", devices.NAME)):
         result = _made(raw, case, maker)
-        kinds = [name[:3] for name in (reader, maker)]
-        with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="reserve_space.* kind of device"):
             layer_ops.backward(_On(raw, reader), case, result)
-        size = result.reserve_space.shape[0]
-        want = (
-            "reserve_space must come from the device that reads it: this gradient runs on a "
-            f"{kinds[0]}, but a vector of {size} elements is what the forward op returns on a {kinds[1]}"
-        )
-        assert want in str(raised.value)
 
 
 @pytest.mark.parametrize("reader", ["CPU:0", devices.NAME])

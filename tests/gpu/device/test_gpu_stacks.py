@@ -12,7 +12,7 @@ from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
 
 VARIABLE = "TF_RNN_OPS_GPU_ALGO"
-CODE = 33  # kStackAlgorithm in cc/gpu/steps/stack_gpu.h
+CODE = 33  # kStackAlgorithm in cc/gpu/steps/stack.h
 OF_PROGRAM = 64  # kReserveOfProgram in cc/gpu/rnn_gpu.h
 # The largest difference from the CPU relative to the largest element, or to 1.
 BOUNDS = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-2, "bfloat16": 8e-2}

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "cc/core/op/shapes.h"
-#include "cc/gpu/layer_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/xla/handlers/gpu_handlers.h"
 

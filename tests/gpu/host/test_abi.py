@@ -10,6 +10,7 @@ pytestmark = pytest.mark.thorough
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
+LIBRARIES = "cc/gpu/libraries"
 # By check: the parts whose headers it includes.
 CHECKS = {
     "cublas": ("cublas", "cuda", "nvcc", "cccl"),
@@ -44,9 +45,9 @@ def test_the_prototypes_agree(check, nvidia):
     ],
 )
 def test_a_difference_is_an_error(check, header, right, wrong, message, nvidia, tmp_path):
-    text = (ROOT / "cc" / "gpu" / header).read_text()
+    text = (ROOT / LIBRARIES / header).read_text()
     assert right in text
-    changed = tmp_path / "cc" / "gpu" / header
+    changed = tmp_path / LIBRARIES / header
     changed.parent.mkdir(parents=True)
     changed.write_text(text.replace(right, wrong))
     done = compile_check(check, nvidia(*CHECKS[check]), [tmp_path])

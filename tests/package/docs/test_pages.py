@@ -73,7 +73,7 @@ def test_links(page):
 
 
 # Where the paths that pages name begin.
-FOLDERS = ("", "cc", "cc/core", "cc/cpu", "cc/gpu", "cc/xla/handlers", "cc/tf", "tf_rnn_ops")
+FOLDERS = ("", "cc", "cc/core", "cc/cpu", "cc/gpu", "cc/tf", "cc/xla", "tf_rnn_ops")
 FOLDERS += ("tf_rnn_ops/keras",)
 
 

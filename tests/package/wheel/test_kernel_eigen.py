@@ -16,7 +16,7 @@ VEC = "cc/cpu/simd/vec.h"
 
 # Every name of Note [Eigen], in both types.
 USES = """
-#include "cc/cpu/simd/activations.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
 

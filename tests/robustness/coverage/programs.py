@@ -59,7 +59,7 @@ class Coverage:
         return self.plain.compile(native_build.core_sources())
 
     def _kernels(self):
-        return self.optimised.compile(native_build.sources_of("cc/cpu"), ["-DRNN_OPS_ISA_BASELINE"])
+        return self.optimised.compile(native_build.cpu_sources(), ["-DRNN_OPS_ISA_BASELINE"])
 
     def build_core_tests(self):
         library = self.plain.archive("libcore.a", self._core())

@@ -38,7 +38,7 @@ def build(folder, targets, compiler, jobs, isa):
     """{target: command}, which run the kernels of `isa`."""
     native = native_build.NativeBuild(folder, FLAGS, compiler, jobs)
     isa_flags = native_build.isa_flags()
-    tested = native_build.core_sources() + native_build.sources_of("cc/cpu")
+    tested = native_build.core_sources() + native_build.cpu_sources()
     objects = native.compile([*tested, *native_build.KERNEL_HELPERS], isa_flags["baseline"])
     library = native.archive("libtested.a", objects)
     if isa != "baseline":

@@ -299,7 +299,7 @@ def kernels(folder, jobs):
             "problems_test", "rnn_special_values_test", "rnn_exactness_test", "rnn_memory_test",
         )
     ]  # fmt: skip
-    sources = native_build.core_sources() + native_build.sources_of("cc/cpu")
+    sources = native_build.core_sources() + native_build.cpu_sources()
     arguments = {
         tests[0]: [
             *(ROOT / f"tests/robustness/problem/{name}.txt" for name in ("smoke", "kept")),

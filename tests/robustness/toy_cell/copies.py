@@ -55,7 +55,7 @@ class Copy:
         return self._build.compile(sources, more, self.root)
 
     def _library(self):
-        return self._compile(native_build.core_sources() + native_build.sources_of("cc/cpu"))
+        return self._compile(native_build.core_sources() + native_build.cpu_sources())
 
     def _gpu(self):
         embedded = self.root / "kernels_ptx.cc"

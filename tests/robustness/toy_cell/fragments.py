@@ -137,7 +137,7 @@ CPP = {
             "  K(toy_back_##suffix, LayerBackStep, (BackCell<Toy, A>))                       \\\n",
         )
     ],
-    "cc/gpu/steps/layer_sizes.cc": [
+    "cc/gpu/steps/layer.cc": [
         (
             "    case RnnMode::kRelu:\n    case RnnMode::kTanh:\n    case RnnMode::kVanilla:\n"
             "      break;\n",

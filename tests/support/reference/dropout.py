@@ -1,5 +1,5 @@
 """The masks of dropout between layers: Philox4x32-10 (Salmon et al., SC 2011) with the keys and
-counters that cc/core/op/dropout.h and cc/cpu/dropout_rows.h document."""
+counters that cc/core/op/dropout.h and cc/cpu/rows/masks.h document."""
 
 import numpy as np
 

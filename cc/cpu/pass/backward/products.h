@@ -6,9 +6,8 @@
 #include <cstdint>
 
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/backward/input_gradient.h"
+#include "cc/cpu/pass/backward/gradients.h"
 #include "cc/cpu/pass/backward/layer.h"
-#include "cc/cpu/pass/backward/weight_gradient.h"
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"

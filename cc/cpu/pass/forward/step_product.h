@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "cc/cpu/product/gemm.h"
-#include "cc/cpu/product/quads.h"
 #include "cc/cpu/product/row_tiles.h"
 #include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/vec.h"

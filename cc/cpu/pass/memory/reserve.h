@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cc/core/fnv1a.h"
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/sequence.h"
@@ -39,16 +40,10 @@ struct ReserveHeader {
 constexpr uint64_t kReserveMagic = 0x7466526e6e4f7073;  // "tfRnnOps"
 constexpr uint32_t kReserveVersion = 1;
 
-// FNV-1a hash of all properties that determine the content, except the key. `pairs`: see
+// A hash of all properties that determine the content, except the key. `pairs`: see
 // Note [Pairs].
 inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
-  uint64_t hash = 0xcbf29ce484222325;
-  auto add = [&hash](uint64_t value) {
-    for (int i = 0; i < 8; ++i) {
-      hash = (hash ^ (value & 0xff)) * 0x100000001b3;
-      value >>= 8;
-    }
-  };
+  Fnv1a hash;
   auto bits = [](float value) {
     uint32_t found;
     std::memcpy(&found, &value, sizeof(found));
@@ -75,16 +70,16 @@ inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
                         p.num_proj,
                         p.max_time,
                         p.batch}) {
-    add(static_cast<uint64_t>(value));
+    hash.Add(static_cast<uint64_t>(value));
   }
   if (p.has_zoneout()) {
-    add(bits(p.zoneout_h));
-    add(bits(p.zoneout_c));
-    add(p.zoneout_drawn);
+    hash.Add(p.zoneout_h);
+    hash.Add(p.zoneout_c);
+    hash.Add(uint64_t{p.zoneout_drawn});
   }
-  if (p.has_layer_norm) add(bits(p.layer_norm_epsilon));
-  for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths.steps[b]));
-  return hash;
+  if (p.has_layer_norm) hash.Add(p.layer_norm_epsilon);
+  for (int64_t b = 0; b < p.batch; ++b) hash.Add(static_cast<uint64_t>(p.lengths.steps[b]));
+  return hash.value();
 }
 
 template <typename T>

@@ -1,16 +1,23 @@
-// The weights of a pseudo-layer in the caller's tensors, in every layout.
+// The weights of a pseudo-layer in the caller's tensors, in every layout, and the inputs of its
+// cell.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
 #include "cc/core/op/param_offsets.h"
+#include "cc/cpu/cell/cells.h"
+#include "cc/cpu/cell/lstm_layer_norm.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// The weights of a pseudo-layer in the caller's tensors, in every layout.
 
 // The weights of a pseudo-layer, or their gradients. A matrix has columns [gate][H]: element
 // (k, g * H + unit) is the weight from input k to gate g of the unit.
@@ -144,6 +151,74 @@ template <typename T>
 WeightViews<T> TargetOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t, int64_t layer,
                         int64_t dir) {
   return ViewsOf<T>(p, s, layer, dir, [&t](Arg arg) { return t.out<T>(arg); });
+}
+
+// Peephole weights: the vectors by which gates multiply c.
+
+// Pads the rows of i, f and o, [H] each, to whole vectors. A null row becomes zeros. Returns
+// `padded`, [3, padded].
+template <typename T>
+const T* PadPeepholes(const T* const (&rows)[3], const Sizes<T>& s, T* padded) {
+  for (int k = 0; k < 3; ++k) {
+    T* to = padded + k * s.padded;
+    const T* from = rows[k];
+    std::fill(from == nullptr ? to : std::copy(from, from + s.units, to), to + s.padded, T(0));
+  }
+  return padded;
+}
+
+// The weights of normalizations and their gradients, in the order of the cell.
+
+// Rows of the tensor layer_norm. For x and h, this is the row of the first gate, and the other
+// three gates follow. c has one row each.
+enum LayerNormRow { kGammaX = 0, kBetaX = 4, kGammaH = 8, kBetaH = 12, kGammaC = 16, kBetaC = 17 };
+
+template <typename T>
+int64_t LayerNormElements(const Sizes<T>& s) {
+  return s.padded * kLayerNormVectors;
+}
+
+// Packs LayerNormTensors::weights of a layer.
+template <typename T>
+void PackLayerNorm(const CallTensors& t, const Sizes<T>& s, T* to) {
+  constexpr int V = kLanes<T>;
+  const T* const rows = t.in<T>(Arg::layer_norm);
+  const T* const bias = t.in<T>(Arg::bias);
+  for (int64_t unit = 0; unit < s.units; unit += V, to += kLayerNormVectors * V) {
+    const int64_t n = s.units - unit;
+    auto row = [&](int k) { return LoadFirst(rows + k * s.units + unit, n); };
+    for (int gate = 0; gate < 4; ++gate) {
+      Packet<T> shift = padd(row(kBetaX + gate), row(kBetaH + gate));
+      if (bias != nullptr) shift = padd(shift, LoadFirst(bias + gate * s.units + unit, n));
+      Store(to + (kScaleX + gate) * V, row(kGammaX + gate));
+      Store(to + (kScaleH + gate) * V, row(kGammaH + gate));
+      Store(to + (kShift + gate) * V, shift);
+    }
+    Store(to + kScaleC * V, row(kGammaC));
+    Store(to + kShiftC * V, row(kBetaC));
+  }
+}
+
+// The inputs of the tensors of a stack's cell.
+
+// Pads and packs the weights of a cell besides its matrices. `peepholes` has space for [3, padded]
+// if IsLstmPeephole. `layer_norm` has space for LayerNormElements if the cell has layer
+// normalization. `masks` are those of zoneout.
+template <typename T>
+CellInputs<T> CellInputsOf(const RnnProblem& p, const CallTensors& t, const Sizes<T>& s,
+                           T* peepholes, T* layer_norm, T* const (&masks)[2]) {
+  CellInputs<T> in = {p, nullptr, nullptr, {masks[0], masks[1]}, s.padded};
+  if (IsLstmPeephole(p)) {
+    const T* const w = p.has_peepholes ? t.in<T>(Arg::peepholes) : nullptr;
+    const bool given = w != nullptr;
+    in.peepholes =
+        PadPeepholes({w, given ? w + s.units : w, given ? w + 2 * s.units : w}, s, peepholes);
+  }
+  if (p.has_layer_norm) {
+    PackLayerNorm(t, s, layer_norm);
+    in.layer_norm = layer_norm;
+  }
+  return in;
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

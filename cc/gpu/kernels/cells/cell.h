@@ -13,7 +13,7 @@
 #pragma once
 
 #include "cc/gpu/kernels/elements.h"
-#include "cc/gpu/kernels/layer_args.h"
+#include "cc/gpu/kernels/kernel_args.h"
 
 namespace rnn_ops::gpu::elementwise {
 

@@ -6,7 +6,7 @@
 //   N(v) = gamma * (v - mean) / sqrt(variance + epsilon) + beta
 #pragma once
 
-#include "cc/gpu/kernels/block_sum.h"
+#include "cc/gpu/kernels/elements.h"
 #include "cc/gpu/kernels/layer_rows.h"
 
 namespace rnn_ops::gpu::elementwise {

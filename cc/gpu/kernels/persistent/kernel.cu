@@ -1,7 +1,11 @@
 // One persistent kernel, which tools/generate_ptx.py chooses by macros. A call in it would move
 // registers to memory, so everything is inline.
 #define RNN_OPS_INLINE_CALLS
-#include "cc/gpu/kernels/persistent/all.h"
+#include "cc/gpu/kernels/cells/gru.h"
+#include "cc/gpu/kernels/cells/lstm.h"
+#include "cc/gpu/kernels/cells/vanilla.h"
+#include "cc/gpu/kernels/persistent/persistent_backward.h"
+#include "cc/gpu/kernels/persistent/persistent_forward.h"
 
 namespace rnn_ops::gpu::elementwise {
 

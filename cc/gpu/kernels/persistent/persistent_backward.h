@@ -3,10 +3,8 @@
 // gradients of all gates, which the blocks exchange through L2, and computes its units.
 #pragma once
 
+#include "cc/gpu/kernels/kernel_args.h"
 #include "cc/gpu/kernels/persistent/operand.h"
-#include "cc/gpu/kernels/persistent/persistent_args.h"
-#include "cc/gpu/kernels/persistent/persistent_cell.h"
-#include "cc/gpu/kernels/persistent/persistent_product.h"
 #include "cc/gpu/kernels/persistent/persistent_shapes.h"
 
 namespace rnn_ops::gpu::elementwise {

@@ -4,10 +4,8 @@
 // After Diamos et al. (ICML 2016), "Persistent RNNs".
 #pragma once
 
+#include "cc/gpu/kernels/kernel_args.h"
 #include "cc/gpu/kernels/persistent/operand.h"
-#include "cc/gpu/kernels/persistent/persistent_args.h"
-#include "cc/gpu/kernels/persistent/persistent_cell.h"
-#include "cc/gpu/kernels/persistent/persistent_product.h"
 #include "cc/gpu/kernels/persistent/persistent_shapes.h"
 
 namespace rnn_ops::gpu::elementwise {

@@ -1,6 +1,6 @@
-#include "cc/core/op/dropout_reset.h"
-
 #include <gtest/gtest.h>
+
+#include "cc/core/op/dropout.h"
 
 namespace rnn_ops {
 namespace {

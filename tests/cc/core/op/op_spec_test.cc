@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cc/core/op/call_tensors.h"
-#include "cc/core/op/read_attrs.h"
+#include "cc/core/op/rnn_config.h"
 #include "tests/cc/core/expect_invalid.h"
 
 namespace rnn_ops {
