@@ -136,6 +136,12 @@ def test_node_with_other_activations(mode, functions, rng):
     _check_node(mode, {"functions": functions}, True, False, rng)
 
 
+@pytest.mark.parametrize("mode", ["lstm_zoneout", "gru_zoneout"])
+def test_mean_of_zoneout(mode, rng):
+    """Without a seed a state is the mean of the old and the new one, at rates that are not 0.5."""
+    _check_node(mode, {"seed": False}, True, False, rng)
+
+
 def test_gradient_is_kept_and_runs(rng):
     case = layer_case("lstm", (6, 4, 3, 5), rng)
     graph = tf.Graph()
