@@ -131,6 +131,7 @@ def _run(x, states, weights, lengths, time_major, numbers):
     """The output of one layer in one direction, 0 beyond the lengths, and its last h."""
     x, states = _with_known_batch(x, states, time_major)
     first = tf.abs(x[0, :, :1] if time_major else x[:, 0, :1])
+    initial = states[0]  # the fused op overwrites the sum with zeros
     states = [state + _zeros(first, state.shape[-1], next(numbers)) for state in states]
     last, sequence, *_ = _fused(time_major)(x, *states, *weights)
     if lengths is None:
@@ -140,7 +141,7 @@ def _run(x, states, weights, lengths, time_major, numbers):
     time = tf.shape(sequence)[0 if time_major else 1]
     end, row = tf.maximum(lengths - 1, 0), tf.range(states[0].shape[0])
     last = tf.gather_nd(sequence, tf.stack([end, row] if time_major else [row, end], 1))
-    last = tf.where(tf.expand_dims(lengths > 0, 1), last, states[0])
+    last = tf.where(tf.expand_dims(lengths > 0, 1), last, initial)
     valid = tf.sequence_mask(lengths, time)
     valid = tf.expand_dims(tf.transpose(valid) if time_major else valid, 2)
     return tf.where(valid, sequence, tf.zeros_like(sequence)), last
