@@ -83,17 +83,19 @@ def stacks(x):
 
 def states(x):
     """Initial states from the input, and final states, with masks that pad and without."""
-    masked = keras.layers.Masking()(x)
+    # WHY not Masking: a layer with initial states does not get the mask of its input (Keras 3.15).
+    mask = keras.ops.any(keras.ops.not_equal(x, 0.0), axis=-1)
     first = keras.layers.Dense(UNITS)(keras.layers.GlobalMaxPooling1D()(x))
     other = keras.layers.Dense(UNITS)(keras.layers.GlobalMaxPooling1D()(x))
     outputs = {}
     for name in ("lstm", "gru", "gru_before", "simple"):
         initial = [first, other] if name == "lstm" else [first]
-        for suffix, sequences in (("", x), ("_masked", masked)):
+        for suffix, options in (("", {}), ("_masked", {"mask": mask})):
+            options |= {"initial_state": initial}
             given = CELLS[name](name=name + suffix, **SEQUENCES)
-            outputs[name + suffix] = given(sequences, initial_state=initial)
+            outputs[name + suffix] = given(x, **options)
             returned = CELLS[name](name=f"{name}_returned{suffix}", return_state=True)
-            found = returned(sequences, initial_state=initial)
+            found = returned(x, **options)
             outputs |= {f"{name}_state_{k}{suffix}": one for k, one in enumerate(found)}
     return outputs
 
