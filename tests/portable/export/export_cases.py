@@ -76,3 +76,12 @@ def results(outputs):
     if isinstance(outputs, dict):
         return {name: np.asarray(one) for name, one in outputs.items()}
     return {f"output_{k}": np.asarray(one) for k, one in enumerate(keras.tree.flatten(outputs))}
+
+
+def check(run, model, inputs, atol=2e-6):
+    """Compares a file with the model; `inputs` by name, in the order of the model's."""
+    want = results(model(list(inputs.values()), training=False))
+    got = run(inputs)
+    assert got.keys() == want.keys()
+    for name, array in want.items():
+        np.testing.assert_allclose(got[name], array, rtol=0, atol=atol, err_msg=name)

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import onnx
 import pytest
-from export_cases import SEQUENCES, SIZE, UNITS
+from export_cases import SEQUENCES, SIZE, UNITS, check
 
 import tf_rnn_ops.keras as rnn
 from support.selection import all_but
@@ -59,14 +59,6 @@ MASKS = {
 }
 
 
-def _check(run, model, inputs):
-    """Keras's own layers are the reference."""
-    want = export_cases.results(model(list(inputs.values()), training=False))
-    got = run(inputs)
-    for name, array in want.items():
-        np.testing.assert_allclose(got[name], array, rtol=0, atol=2e-6, err_msg=name)
-
-
 @pytest.mark.each_value
 @pytest.mark.parametrize("sizes", [(None, None), (None, TIME), (BATCH, None), (BATCH, TIME)])
 @pytest.mark.parametrize("name", LAYERS)
@@ -90,7 +82,7 @@ def test_every_mask(name, sizes, tmp_path, rng):
             continue
         drawn = rng.standard_normal((batch, time, SIZE)).astype(np.float32)
         given = (rng.integers(1, 9, (batch, time)) * valid).astype(np.int32)
-        _check(run, model, {"words": given, "x": drawn * valid[..., None], "mask": valid})
+        check(run, model, {"words": given, "x": drawn * valid[..., None], "mask": valid})
 
 
 def test_a_mask_of_one_row_for_a_batch(tmp_path, rng):
@@ -100,8 +92,8 @@ def test_a_mask_of_one_row_for_a_batch(tmp_path, rng):
     rnn.export(model, tmp_path / "m.onnx", verify=False, print_fn=None)
     drawn = rng.standard_normal((BATCH, TIME, SIZE)).astype(np.float32)
     run = writer.load(tmp_path / "m.onnx")
-    _check(run, model, {"x": drawn, "mask": MASKS["one_row"]})
-    _check(run, model, {"x": drawn, "mask": MASKS["holes"]})
+    check(run, model, {"x": drawn, "mask": MASKS["one_row"]})
+    check(run, model, {"x": drawn, "mask": MASKS["holes"]})
     assert [node.op_type for node in onnx.load(tmp_path / "m.onnx").graph.node].count("TopK") == 1
 
 
@@ -205,6 +197,6 @@ def test_names_in_loops(tmp_path):
     model = export_cases.drawn(keras.Model(words, rnn.LayerNormLSTM(UNITS, name="second")(y)))
     rnn.export(model, tmp_path / "m.onnx", verify=False, print_fn=None)
     given = (np.arange(12).reshape(2, 6) % 9).astype(np.int32)
-    _check(writer.load(tmp_path / "m.onnx"), model, {"words": given})
+    check(writer.load(tmp_path / "m.onnx"), model, {"words": given})
     loops = [node for node in onnx.load(tmp_path / "m.onnx").graph.node if node.op_type == "Loop"]
     assert [loop.name.split("/")[0] for loop in loops] == ["first", "second"]

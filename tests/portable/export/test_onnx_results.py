@@ -7,14 +7,13 @@ import keras
 import numpy as np
 import onnx
 import pytest
-from export_cases import LOOPS, NODES, SEQUENCES, SIZE, STACKS, UNITS
+from export_cases import LOOPS, NODES, SEQUENCES, SIZE, STACKS, UNITS, check
 
 import tf_rnn_ops.keras as rnn
 from support.selection import all_but
 from tf_rnn_ops.export import onnx as writer
 
 RECURRENT = ("LSTM", "GRU", "RNN")
-TOLERANCE = 2e-6
 
 
 @pytest.fixture
@@ -47,15 +46,6 @@ def ops_of(model):
 
 def recurrent(ops):
     return sum(ops[op] for op in RECURRENT)
-
-
-def check(run, model, inputs, atol=TOLERANCE):
-    """Compares the file with the model; `inputs` by name, in the order of the model's."""
-    want = export_cases.results(model(list(inputs.values()), training=False))
-    got = run(inputs)
-    assert got.keys() == want.keys()
-    for name, array in want.items():
-        np.testing.assert_allclose(got[name], array, rtol=0, atol=atol, err_msg=name)
 
 
 def _sequences(rng, batch=3, time=5):
