@@ -1,11 +1,10 @@
-"""convert, compare and explain with int8 weights, and the accuracy of a trained model."""
+"""convert, compare and explain with int8 weights."""
 
 import keras
 import numpy as np
 import pytest
 
 import tf_rnn_ops.keras as ours
-from support.selection import all_but
 
 SIZE = 6
 
@@ -124,23 +123,3 @@ def test_explain():
         f"The weights of {names} are int8 in inference, and dequantized in training." in found.notes
     )
     assert not any("int8" in note for note in ours.explain(stock(), print_fn=None).notes)
-
-
-@pytest.mark.parametrize("kind", all_but(["LSTM", "GRU", "SimpleRNN"], "GRU"))
-def test_accuracy_of_a_trained_model(kind):
-    """The model tells the sign of the sum of a sequence; 8 bits change few of its answers."""
-    rng = np.random.default_rng(7)
-    x = rng.normal(size=(600, 12, 3)).astype("float32")
-    y = (x.sum((1, 2)) > 0).astype("float32")
-    layer = getattr(ours, kind)(16)
-    model = keras.Sequential([keras.Input((12, 3)), layer, keras.layers.Dense(1, "sigmoid")])
-    model.compile(keras.optimizers.Adam(0.01), "binary_crossentropy", metrics=["accuracy"])
-    model.fit(x[:400], y[:400], epochs=12, verbose=0)
-    before = model.predict(x[400:], verbose=0)
-    layer.quantize("int8")
-    after = keras.models.clone_model(model)
-    after.set_weights(model.get_weights())
-    after = after.predict(x[400:], verbose=0)
-    right = [np.mean((p[:, 0] > 0.5) == y[400:]) for p in (before, after)]
-    assert right[0] > 0.9 and right[1] >= right[0] - 0.02
-    assert np.mean(np.abs(after - before)) < 0.02
