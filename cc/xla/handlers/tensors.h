@@ -1,4 +1,4 @@
-// What a call of a handler is on every device: its tensors, attributes and errors.
+// The tensors, attributes and errors of a call of a handler, the same on every device.
 #pragma once
 
 #include <cstdint>
