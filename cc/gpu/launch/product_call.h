@@ -41,6 +41,20 @@ inline void* At(void* tensor, Dtype dtype, int64_t at) {
   return static_cast<char*>(tensor) + at * SizeOf(dtype);
 }
 
+// Rows of one tensor or of scratch memory. Without memory every row is null.
+template <typename Void>
+struct RowBuffer {
+  Void* data = nullptr;
+  Dtype dtype = Dtype::kFloat32;
+  int64_t columns = 0;
+
+  Void* Row(int64_t row, int64_t column = 0) const {
+    return data == nullptr ? nullptr : At(data, dtype, row * columns + column);
+  }
+};
+using Buffer = RowBuffer<void>;
+using ConstBuffer = RowBuffer<const void>;
+
 // c [rows, columns] = a [rows, inner] b [inner, columns]; all matrices are row-major. With `count`
 // products, one begins `stride` elements behind the other in each matrix.
 struct ProductSizes {
@@ -128,6 +142,9 @@ class ProductCall {
   void UseScratch(DeviceAllocator* allocator) { allocator_ = allocator; }
   Status Scratch(const char* purpose, int64_t size, Dtype dtype, void** memory) const {
     return AllocateScratch(allocator_, purpose, size * SizeOf(dtype), memory);
+  }
+  Status Scratch(const char* purpose, int64_t rows, Buffer* buffer) const {
+    return Scratch(purpose, rows * buffer->columns, buffer->dtype, &buffer->data);
   }
 
  private:

@@ -22,8 +22,8 @@ class BackwardSteps {
         math_(MathDtype(args.problem.dtype)) {
     const LayerReserve reserve(p_);
     char* const start = static_cast<char*>(const_cast<void*>(args.reserve));
-    gates_ = start + reserve.gates_at;
-    c_ = n_.has_c ? start + reserve.c_at : nullptr;
+    gates_.data = start + reserve.gates_at;
+    if (n_.has_c) c_.data = start + reserve.c_at;
     step_.call = CallOf(p_, args.in, start);
     step_.dh_n = args.dh_n, step_.dc_n = args.dc_n;
     step_.products = static_cast<int>(p_.recurrent_masked ? n_.gates_of_h() : 1);
@@ -50,24 +50,21 @@ class BackwardSteps {
 
  private:
   Status Allocate() {
-    const int64_t all_gates = n_.rows() * n_.columns();
-    RNN_OPS_RETURN_IF_ERROR(TimeMajor(call_, p_, "the transposed gradient", args_.dy, n_.S, &dy_));
-    RNN_OPS_RETURN_IF_ERROR(TimeMajor(call_, p_, "the transposed output", args_.y, n_.S, &y_));
+    const int64_t rows = n_.rows();
     RNN_OPS_RETURN_IF_ERROR(
-        call_.Scratch("the gradients of the gates", all_gates, p_.dtype, &dgates_x_));
+        TimeMajor(call_, p_, "the transposed gradient", args_.dy, n_.S, &dy_.data));
+    RNN_OPS_RETURN_IF_ERROR(TimeMajor(call_, p_, "the transposed output", args_.y, n_.S, &y_.data));
+    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradients of the gates", rows, &dgates_x_));
     dgates_h_ = dgates_x_;
     if (n_.splits_gradients) {
-      RNN_OPS_RETURN_IF_ERROR(
-          call_.Scratch("the gradients of the gates", all_gates, p_.dtype, &dgates_h_));
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradients of the gates", rows, &dgates_h_));
     }
     if (args_.algorithm == LayerAlgorithm::kPersistent) {
       RNN_OPS_RETURN_IF_ERROR(persistent_.Choose(call_, p_, PersistentPass::kBackward));
       if (persistent_.Runs()) step_.products = 1;
     }
-    void* dh = nullptr;
-    RNN_OPS_RETURN_IF_ERROR(
-        call_.Scratch("the gradient of h", step_.products * n_.B * n_.S, math_, &dh));
-    step_.dh = dh_ = dh;
+    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of h", step_.products * n_.B, &dh_));
+    step_.dh = dh_.data;
     if (n_.carries_h) {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the gradient of h", n_.B * n_.S, math_, &step_.direct));
@@ -76,40 +73,37 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of c", n_.B * n_.H, math_, &step_.dc));
     }
     if (n_.reset_before || p_.num_proj > 0) {
-      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the second factor", n_.rows() * n_.H, p_.dtype, &m_));
-      RNN_OPS_RETURN_IF_ERROR(
-          call_.Scratch("the gradient of the second factor", n_.B * n_.H, math_, &dm_));
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the second factor", rows, &m_));
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of the second factor", n_.B, &dm_));
     }
     if (p_.num_proj > 0) {
-      RNN_OPS_RETURN_IF_ERROR(
-          call_.Scratch("the gradient of the projection", n_.rows() * n_.S, p_.dtype, &dproj_));
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of the projection", rows, &dproj_));
     }
     if (!p_.has_layer_norm) return Status();
-    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradients of sums", all_gates, math_, &dsums_));
-    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("c", n_.rows() * n_.H, math_, &c_unit_));
-    RNN_OPS_RETURN_IF_ERROR(
-        call_.Scratch("the gradient of c", n_.rows() * n_.H, math_, &dc_scaled_));
-    return call_.Scratch("means", n_.rows() * elementwise::kStats, math_, &stats_);
+    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradients of sums", rows, &dsums_));
+    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("c", rows, &c_unit_));
+    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of c", rows, &dc_scaled_));
+    return call_.Scratch("means", rows, &stats_);
   }
 
   elementwise::LayerBackStep StepAt(int64_t t) const {
     elementwise::LayerBackStep step = step_;
-    const int64_t unit = n_.B * n_.H, output = n_.B * n_.S, gate = n_.B * n_.columns();
+    const int64_t row = t * n_.B, next = row + n_.B;
     step.t = t;
-    step.gates = At(gates_, math_, t * n_.gate_step());
-    step.h_prev = t == 0 ? args_.in.h0 : At(y_, p_.dtype, (t - 1) * output);
-    if (n_.has_c) step.c_prev = At(c_, math_, t * unit), step.c = At(c_, math_, (t + 1) * unit);
-    step.y = At(y_, p_.dtype, t * output);
-    step.dy = At(dy_, p_.dtype, t * output);
-    if (m_ != nullptr) step.m = At(m_, p_.dtype, t * unit);
-    step.dgates_x = At(dgates_x_, p_.dtype, t * gate);
-    step.dgates_h = At(dgates_h_, p_.dtype, t * gate);
-    if (dproj_ != nullptr) step.dprojected = At(dproj_, p_.dtype, t * output);
-    if (!p_.has_layer_norm) return step;
-    step.dsums = At(dsums_, math_, t * gate);
-    step.c_unit = At(c_unit_, math_, t * unit);
-    step.dc_scaled = At(dc_scaled_, math_, t * unit);
-    step.stats = At(stats_, math_, t * n_.B * elementwise::kStats);
+    step.gates = gates_.Row(row);
+    step.h_prev = t == 0 ? args_.in.h0 : y_.Row(row - n_.B);
+    step.c_prev = c_.Row(row);
+    step.c = c_.Row(next);
+    step.y = y_.Row(row);
+    step.dy = dy_.Row(row);
+    step.m = m_.Row(row);
+    step.dgates_x = dgates_x_.Row(row);
+    step.dgates_h = dgates_h_.Row(row);
+    step.dprojected = dproj_.Row(row);
+    step.dsums = dsums_.Row(row);
+    step.c_unit = c_unit_.Row(row);
+    step.dc_scaled = dc_scaled_.Row(row);
+    step.stats = stats_.Row(row);
     return step;
   }
 
@@ -126,8 +120,8 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(Launch(Kernel::projection_back_f32, n_.S, step));
       RNN_OPS_RETURN_IF_ERROR(call_.Multiply({n_.B, n_.H, n_.S}, {step.dprojected, n_.S},
                                              Transposed(args_.in.projection, n_.S),
-                                             {dm_, math_, Result::kSet}));
-      step.dm = dm_;
+                                             {dm_.data, math_, Result::kSet}));
+      step.dm = dm_.data;
     }
     RNN_OPS_RETURN_IF_ERROR(
         Launch(n_.cell.back, n_.by_row ? std::min(n_.H, kMostThreadsOfRow) : n_.H, step));
@@ -136,8 +130,8 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(call_.Multiply(
           {n_.B, n_.H, n_.H}, {At(step.dgates_x, p_.dtype, candidate), n_.columns()},
           Transposed(At(args_.in.recurrent_kernel, p_.dtype, candidate), n_.columns()),
-          {dm_, math_, Result::kSet}));
-      step.dm = dm_;
+          {dm_.data, math_, Result::kSet}));
+      step.dm = dm_.data;
       RNN_OPS_RETURN_IF_ERROR(Launch(Kernel::reset_before_back_second_f32, n_.H, step));
     }
     return RecurrentGradient(step.dgates_h);
@@ -149,11 +143,11 @@ class BackwardSteps {
     if (p_.recurrent_masked) {
       return call_.Multiply({n_.B, n_.S, n_.H, gates}, {dgates, columns, n_.H},
                             Transposed(args_.in.recurrent_kernel, columns, n_.H),
-                            {dh_, math_, Result::kSet, n_.S, n_.B * n_.S});
+                            {dh_.data, math_, Result::kSet, n_.S, n_.B * n_.S});
     }
     return call_.Multiply({n_.B, n_.S, gates * n_.H}, {dgates, columns},
                           Transposed(args_.in.recurrent_kernel, columns),
-                          {dh_, math_, Result::kSet});
+                          {dh_.data, math_, Result::kSet});
   }
 
   // dx = dgates W' and dW = x' dgates.
@@ -171,10 +165,10 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(MaskedInputs(x, dx, &dkernel));
     } else {
       RNN_OPS_RETURN_IF_ERROR(
-          call_.Multiply({n_.rows(), n_.I, n_.columns()}, {dgates_x_, n_.columns()},
+          call_.Multiply({n_.rows(), n_.I, n_.columns()}, {dgates_x_.data, n_.columns()},
                          Transposed(args_.in.kernel, n_.columns()), {dx, p_.dtype, Result::kSet}));
       RNN_OPS_RETURN_IF_ERROR(dkernel.Add({n_.I, n_.columns(), n_.rows()}, Transposed(x, n_.I),
-                                          {dgates_x_, n_.columns()}, n_.columns()));
+                                          {dgates_x_.data, n_.columns()}, n_.columns()));
     }
     RNN_OPS_RETURN_IF_ERROR(dkernel.End());
     if (!SwapsSequences(p_)) return Status();
@@ -208,7 +202,7 @@ class BackwardSteps {
     const int64_t columns = n_.columns();
     for (int64_t first = 0; first < n_.rows(); first += some_rows) {
       const int64_t rows = std::min(some_rows, n_.rows() - first);
-      const void* const dgates = At(dgates_x_, p_.dtype, first * columns);
+      const void* const dgates = dgates_x_.Row(first);
       RNN_OPS_RETURN_IF_ERROR(call_.Multiply({rows, n_.I, n_.H, n_.G}, {dgates, columns, n_.H},
                                              Transposed(args_.in.kernel, columns, n_.H),
                                              {masked_dx, math_, Result::kSet, n_.I, rows * n_.I}));
@@ -242,7 +236,7 @@ class BackwardSteps {
         MaskCopies(call_, p_, masks, gates, n_.S,
                    {args_.in.h0, h, n_.B, n_.rows(), 0, StepsFrom(p_, lengths, 0)}));
     return MaskCopies(call_, p_, masks, gates, n_.S,
-                      {y_, h, rest, n_.rows(), n_.B, StepsFrom(p_, lengths, n_.B)});
+                      {y_.data, h, rest, n_.rows(), n_.B, StepsFrom(p_, lengths, n_.B)});
   }
 
   // dR = h_prev' dgates; the columns of GruResetBefore's candidate are m' dgates. dP = m' dh.
@@ -256,25 +250,25 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(PreviousH(gates, &h));
       RNN_OPS_RETURN_IF_ERROR(drecurrent.Add({n_.S, n_.H, n_.rows(), gates},
                                              Transposed(h, n_.S, n_.rows() * n_.S),
-                                             {dgates_h_, columns, n_.H}, columns, n_.H));
+                                             {dgates_h_.data, columns, n_.H}, columns, n_.H));
     } else if (args_.in.lengths != nullptr) {
       const void* h = nullptr;
       RNN_OPS_RETURN_IF_ERROR(PreviousH(1, &h));
       RNN_OPS_RETURN_IF_ERROR(drecurrent.Add({n_.S, gates * n_.H, n_.rows()}, Transposed(h, n_.S),
-                                             {dgates_h_, columns}, columns));
+                                             {dgates_h_.data, columns}, columns));
     } else {
       RNN_OPS_RETURN_IF_ERROR(drecurrent.AddSteps({n_.S, gates * n_.H, n_.B}, n_.rows(),
-                                                  args_.in.h0, y_, {dgates_h_, columns}));
+                                                  args_.in.h0, y_.data, {dgates_h_.data, columns}));
     }
     if (n_.reset_before) {
       const int64_t candidate = 2 * n_.H;
-      RNN_OPS_RETURN_IF_ERROR(
-          drecurrent.AddAt(candidate, {n_.H, n_.H, n_.rows()}, Transposed(m_, n_.H),
-                           {At(dgates_x_, p_.dtype, candidate), columns}, columns));
+      RNN_OPS_RETURN_IF_ERROR(drecurrent.AddAt(candidate, {n_.H, n_.H, n_.rows()},
+                                               Transposed(m_.data, n_.H),
+                                               {dgates_x_.Row(0, candidate), columns}, columns));
     }
     RNN_OPS_RETURN_IF_ERROR(drecurrent.End());
     if (p_.num_proj == 0) return Status();
-    return call_.Multiply({n_.H, n_.S, n_.rows()}, Transposed(m_, n_.H), {dproj_, n_.S},
+    return call_.Multiply({n_.H, n_.S, n_.rows()}, Transposed(m_.data, n_.H), {dproj_.data, n_.S},
                           {args_.dprojection, p_.dtype, Result::kSet});
   }
 
@@ -282,31 +276,31 @@ class BackwardSteps {
     const int64_t columns = n_.columns(), H = n_.H;
     RowSums sums(call_, p_, args_.in.lengths);
     RNN_OPS_RETURN_IF_ERROR(sums.Allocate(columns));
-    const void* const of_sums = p_.has_layer_norm ? dsums_ : dgates_x_;
+    const void* const of_sums = p_.has_layer_norm ? dsums_.data : dgates_x_.data;
     const bool wide = p_.has_layer_norm;
     if (p_.bias_rows > 0) {
       RNN_OPS_RETURN_IF_ERROR(sums.Add({args_.dbias, columns, of_sums, wide, columns}));
     }
     if (p_.bias_rows > 1) {
       RNN_OPS_RETURN_IF_ERROR(
-          sums.Add({At(args_.dbias, p_.dtype, columns), columns, dgates_h_, false, columns}));
+          sums.Add({At(args_.dbias, p_.dtype, columns), columns, dgates_h_.data, false, columns}));
     }
     if (p_.has_peepholes) RNN_OPS_RETURN_IF_ERROR(PeepholeSums(sums));
     if (!p_.has_layer_norm) return Status();
     const auto block = [&](int64_t row) { return At(args_.dlayer_norm, p_.dtype, row * H); };
     const int64_t saved = n_.saved * H;
     const auto of = [&](void* to, const void* b, int stat) {
-      return sums.Add({to, columns, dsums_, true, columns, b, saved, At(stats_, math_, stat)});
+      return sums.Add({to, columns, dsums_.data, true, columns, b, saved, stats_.Row(0, stat)});
     };
-    RNN_OPS_RETURN_IF_ERROR(of(block(elementwise::kScaleX), gates_, elementwise::kMeanX));
+    RNN_OPS_RETURN_IF_ERROR(of(block(elementwise::kScaleX), gates_.data, elementwise::kMeanX));
     RNN_OPS_RETURN_IF_ERROR(
-        of(block(elementwise::kScaleH), At(gates_, math_, columns), elementwise::kMeanH));
+        of(block(elementwise::kScaleH), gates_.Row(0, columns), elementwise::kMeanH));
     for (int64_t row : {elementwise::kShiftX, elementwise::kShiftH}) {
-      RNN_OPS_RETURN_IF_ERROR(sums.Add({block(row), columns, dsums_, true, columns}));
+      RNN_OPS_RETURN_IF_ERROR(sums.Add({block(row), columns, dsums_.data, true, columns}));
     }
     RNN_OPS_RETURN_IF_ERROR(
-        sums.Add({block(elementwise::kScaleC), H, dc_scaled_, true, H, c_unit_, H}));
-    return sums.Add({block(elementwise::kShiftC), H, dc_scaled_, true, H});
+        sums.Add({block(elementwise::kScaleC), H, dc_scaled_.data, true, H, c_unit_.data, H}));
+    return sums.Add({block(elementwise::kShiftC), H, dc_scaled_.data, true, H});
   }
 
   // c_prev times the gradients of i and f, and c times that of o.
@@ -315,11 +309,11 @@ class BackwardSteps {
     const struct {
       int64_t gate;
       const void* c;
-    } parts[] = {{0, c_}, {1, c_}, {3, At(c_, math_, n_.B * H)}};
+    } parts[] = {{0, c_.data}, {1, c_.data}, {3, c_.Row(n_.B)}};
     for (int64_t k = 0; k < 3; ++k) {
-      RNN_OPS_RETURN_IF_ERROR(sums.Add({At(args_.dpeepholes, p_.dtype, k * H), H,
-                                        At(dgates_x_, p_.dtype, parts[k].gate * H), false,
-                                        n_.columns(), parts[k].c, H}));
+      RNN_OPS_RETURN_IF_ERROR(
+          sums.Add({At(args_.dpeepholes, p_.dtype, k * H), H, dgates_x_.Row(0, parts[k].gate * H),
+                    false, n_.columns(), parts[k].c, H}));
     }
     return Status();
   }
@@ -335,14 +329,25 @@ class BackwardSteps {
   const LayerSizes n_;
   const Dtype math_;
   PersistentSteps persistent_;
-  elementwise::LayerBackStep step_ = {};            // what all steps share
-  void *gates_ = nullptr, *c_ = nullptr;            // of the reserve space
-  const void *dy_ = nullptr, *y_ = nullptr;         // [T, B, S]
-  void *dgates_x_ = nullptr, *dgates_h_ = nullptr;  // [T, B, G*H]
-  void* dh_ = nullptr;                              // math_ [products, B, S]
-  void *m_ = nullptr, *dm_ = nullptr;               // [T, B, H]; math_ [B, H]
-  void* dproj_ = nullptr;                           // [T, B, P]
-  void *dsums_ = nullptr, *c_unit_ = nullptr, *dc_scaled_ = nullptr, *stats_ = nullptr;  // math_
+  elementwise::LayerBackStep step_ = {};  // what all steps share
+  // In the reserve space: [T, B, saved*H] and [T + 1, B, H].
+  Buffer gates_{nullptr, math_, n_.saved * n_.H};
+  Buffer c_{nullptr, math_, n_.H};
+  // [T, B, S]
+  ConstBuffer dy_{nullptr, p_.dtype, n_.S};
+  ConstBuffer y_{nullptr, p_.dtype, n_.S};
+  // [T, B, G*H]; the same memory if the gradients of both products are equal
+  Buffer dgates_x_{nullptr, p_.dtype, n_.columns()};
+  Buffer dgates_h_{nullptr, p_.dtype, n_.columns()};
+  Buffer dh_{nullptr, math_, n_.S};        // [products, B, S]
+  Buffer m_{nullptr, p_.dtype, n_.H};      // the second factor, [T, B, H]
+  Buffer dm_{nullptr, math_, n_.H};        // [B, H]
+  Buffer dproj_{nullptr, p_.dtype, n_.S};  // [T, B, P]
+  // For layer normalization, [T, B, ...].
+  Buffer dsums_{nullptr, math_, n_.columns()};
+  Buffer c_unit_{nullptr, math_, n_.H};
+  Buffer dc_scaled_{nullptr, math_, n_.H};
+  Buffer stats_{nullptr, math_, elementwise::kStats};
 };
 
 }  // namespace
