@@ -55,6 +55,21 @@ def BlockLSTMV2(
 ) -> BlockLSTMV2Output:
     """Runs one LSTM layer over a batch of sequences and returns every intermediate value.
 
+    For each step t, with s the logistic function, * element by element, cs[-1] = cs_prev, h[-1] = h_prev
+    and [i~, f~, ci~, o~] the four blocks of H columns of [x[t], h[t-1]] w + b:
+
+        i[t]  = s(i~ + wci * cs[t-1])        without use_peephole, no terms with wci, wcf and wco
+        f[t]  = s(f~ + wcf * cs[t-1])
+        ci[t] = tanh(ci~)
+        cs[t] = ci[t] * i[t] + cs[t-1] * f[t], then clipped if cell_clip > 0
+        o[t]  = s(o~ + wco * cs[t])
+        co[t] = tanh(cs[t])
+        h[t]  = co[t] * o[t]
+
+    Source of the maths: Hochreiter and Schmidhuber (1997), Gers et al. (2000), peepholes after Gers et al.
+    (2002), clipping after Sak et al. (2014); gate order as in TensorFlow's op. Arithmetic is in float32 for
+    bfloat16 and half.
+
     Differentiable in every input except seq_len_max. Only the gradients of cs and h count. The op treats
     the gradients of the other outputs as 0, as in TensorFlow. The gradient ignores cell_clip.
 

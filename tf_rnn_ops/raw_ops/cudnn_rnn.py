@@ -52,6 +52,23 @@ def CudnnRNNV3(
 ) -> CudnnRNNV3Output:
     """Runs a recurrent network of any number of layers over a batch of sequences.
 
+    One step of a layer, with s the logistic function, * element by element, x the layer's input and h its
+    previous hidden state. Each gate g has weights W_g and R_g and two biases bW_g and bR_g:
+
+        rnn_relu, rnn_tanh  h' = relu or tanh(x W + bW + h R + bR)
+        lstm                i, f, o = s(x W_g + bW_g + h R_g + bR_g)  for g = i, f, o
+                            c~ = tanh(x W_c + bW_c + h R_c + bR_c)
+                            c' = f * c + i * c~;  h' = o * tanh(c'), times the projection if there is one
+        gru                 r, u = s(x W_g + bW_g + h R_g + bR_g)  for g = r, u
+                            h~ = tanh(x W_h + bW_h + r * (h R_h + bR_h));  h' = (1 - u) * h~ + u * h
+
+    Layer l > 0 reads the output of layer l - 1. State number l*D + d belongs to layer l and direction d (0
+    forward, 1 backward). The backward direction starts at the last step within the length of a sequence.
+
+    Source of the maths: cuDNN's documentation of cudnnRNNMode_t; LSTM after Hochreiter and Schmidhuber
+    (1997) and Gers et al. (2000), GRU after Cho et al. (2014) with the reset gate applied after the
+    recurrent product, projection after Sak et al. (2014). Arithmetic is in float32 for bfloat16 and half.
+
     Differentiable in input, input_h, input_c and params, also with is_training=False. The gradient then
     runs the op once more. With time_major=False, [T, B, ...] below is [B, T, ...] and
     [L*D, B, ...] is [B, L*D, ...].

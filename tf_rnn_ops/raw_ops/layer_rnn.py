@@ -73,6 +73,28 @@ def LayerRNN(
         'gru_reset_before'  3, in the order z, r, h; reset gate before the product
         'rnn'               1; 'rnn_tanh' and 'rnn_relu' have that activation compiled in
 
+    One step, with s the recurrent_activation, a the activation, * element by element, x the input and h the
+    previous output. For gate g, x_g = x * input_mask[g] and h_g = h * recurrent_mask[g]; without a mask x_g
+    is x and h_g is h. W_g, R_g and b_g are the g-th of G blocks of H columns of kernel, recurrent_kernel and
+    bias:
+
+        rnn_relu, rnn_tanh  h' = relu or tanh(x_0 W + h_0 R + b); rnn: h' = a(x_0 W + h_0 R + b)
+        lstm                i, f, o = s(x_g W_g + h_g R_g + b_g)  for g = i, f, o
+                            c' = f * c + i * a(x_c W_c + h_c R_c + b_c);  h' = o * a(c')
+        gru                 z, r = s(x_g W_g + bias[0]_g + h_g R_g + bias[1]_g)  for g = z, r
+                            n = a(x_h W_h + bias[0]_h + r * (h_h R_h + bias[1]_h))
+                            h' = z * h + (1 - z) * n
+        gru_reset_before    z, r = s(x_g W_g + h_g R_g + b_g)  for g = z, r
+                            n = a(x_h W_h + (r * h_h) R_h + b_h);  h' = z * h + (1 - z) * n
+
+    In an 'lstm', peepholes p add p_0 * c, p_1 * c and p_2 * c' before s of i, f and o; then c' is clipped,
+    and a projection makes h' = (o * a(c')) projection. A norm of v is gamma * (v - mean) / sqrt(variance +
+    layer_norm_epsilon) + beta. The new cell state is the normalised c'.
+
+    Source of the maths: Hochreiter and Schmidhuber (1997) with Gers et al. (2000) for LSTM, Cho et al. (2014)
+    for GRU, Gers and Schmidhuber (2000) for peepholes, Sak et al. (2014) for the projection, Gal and
+    Ghahramani (2016) for masks that do not change over time. Arithmetic is in float32 for bfloat16 and half.
+
     An 'lstm' with a projection, peepholes and clipping computes tf.compat.v1.nn.rnn_cell.LSTMCell;
     tf_rnn_ops.keras.ProjectedLSTM has the same weights.
 

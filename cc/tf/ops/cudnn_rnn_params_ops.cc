@@ -141,30 +141,7 @@ REGISTER_OP("TfRnnOps>CudnnRNNParamsSize")
     .Attr("seed: int = 0")
     .Attr("seed2: int = 0")
     .Attr("num_proj: int = 0")
-    .SetShapeFn(ParamsSizeShape)
-    .Doc(R"doc(
-The number of elements of the opaque parameter buffer of CudnnRNNV3.
-
-Source of the order: the layout of cuDNN's weight space, described in docs/param-layout.md.
-
-Raises InvalidArgument for a size that is not a scalar or is below 1, for attributes that CudnnRNNV3
-rejects, and for a result that S cannot hold. The error is raised when the graph is built if the
-values are known then.
-
-num_layers: A scalar, at least 1.
-num_units: A scalar, at least 1.
-input_size: A scalar, at least 1: the size of the first layer's input.
-params_size: [1].
-T: The type of the parameters; it does not change their number.
-S: The type of params_size.
-rnn_mode: As in CudnnRNNV3, like every other attribute.
-input_mode: As in CudnnRNNV3.
-direction: As in CudnnRNNV3.
-dropout: As in CudnnRNNV3; it does not change the number.
-seed: As in CudnnRNNV3; it does not change the number.
-seed2: As in CudnnRNNV3; it does not change the number.
-num_proj: As in CudnnRNNV3.
-)doc");
+    .SetShapeFn(ParamsSizeShape);
 
 REGISTER_OP("TfRnnOps>CudnnRNNCanonicalToParamsV2")
     .Input("num_layers: int32")
@@ -183,39 +160,7 @@ REGISTER_OP("TfRnnOps>CudnnRNNCanonicalToParamsV2")
     .Attr("seed: int = 0")
     .Attr("seed2: int = 0")
     .Attr("num_proj: int = 0")
-    .SetShapeFn(CanonicalToParamsShape)
-    .Doc(R"doc(
-Converts canonical weights and biases to the opaque parameter buffer of CudnnRNNV3.
-
-The lists are ordered by layer, and within a layer by direction. For each layer and direction,
-weights has the input weights of the gates, the recurrent weights of the gates and, with num_proj,
-the projection. biases has the input biases and the recurrent biases of the gates. The gates are
-i, f, c, o in lstm and r, u, h in gru. The other modes have one gate. Letters are as in CudnnRNNV3.
-A tensor is read in row-major order, and only its number of elements is checked.
-
-Source of the order: the layout of cuDNN's weight space, described in docs/param-layout.md.
-
-Raises InvalidArgument for a size that is not a scalar or is below 1, for attributes that CudnnRNNV3
-rejects, for lists of another length, and for a tensor with another number of elements. The error is
-raised when the graph is built if all values and shapes are known then.
-
-num_layers: A scalar, at least 1.
-num_units: A scalar, at least 1.
-input_size: A scalar, at least 1: the size of the first layer's input.
-weights: Input weights [H, I] in layer 0 ([H, 0] if the input is skipped) and [H, D*S] in later
-  layers, recurrent weights [H, S], projections [num_proj, H].
-biases: Each [H].
-params: The opaque buffer, a vector.
-num_params_weights: L*D*(2*G), or L*D*(2*G + 1) with num_proj, for G gates.
-num_params_biases: L*D*(2*G).
-rnn_mode: As in CudnnRNNV3, like every other attribute.
-input_mode: As in CudnnRNNV3.
-direction: As in CudnnRNNV3.
-dropout: As in CudnnRNNV3; not used.
-seed: As in CudnnRNNV3; not used.
-seed2: As in CudnnRNNV3; not used.
-num_proj: As in CudnnRNNV3.
-)doc");
+    .SetShapeFn(CanonicalToParamsShape);
 
 REGISTER_OP("TfRnnOps>CudnnRNNParamsToCanonicalV2")
     .Input("num_layers: int32")
@@ -234,36 +179,7 @@ REGISTER_OP("TfRnnOps>CudnnRNNParamsToCanonicalV2")
     .Attr("seed: int = 0")
     .Attr("seed2: int = 0")
     .Attr("num_proj: int = 0")
-    .SetShapeFn(ParamsToCanonicalShape)
-    .Doc(R"doc(
-Converts the opaque parameter buffer of CudnnRNNV3 to canonical weights and biases.
-
-The inverse of CudnnRNNCanonicalToParamsV2, whose description explains the order of the lists and
-their lengths.
-
-Source of the order: the layout of cuDNN's weight space, described in docs/param-layout.md.
-
-Raises InvalidArgument for a size that is not a scalar or is below 1, for attributes that CudnnRNNV3
-rejects, for lists of another length, and for params of another rank or length. The error is raised
-when the graph is built if all values and shapes are known then.
-
-num_layers: A scalar, at least 1.
-num_units: A scalar, at least 1.
-input_size: A scalar, at least 1: the size of the first layer's input.
-params: The opaque buffer, a vector.
-weights: Input weights [H, I] in layer 0 ([H, 0] if the input is skipped) and [H, D*S] in later
-  layers, recurrent weights [H, S], projections [num_proj, H].
-biases: Each [H].
-num_params_weights: L*D*(2*G), or L*D*(2*G + 1) with num_proj, for G gates.
-num_params_biases: L*D*(2*G).
-rnn_mode: As in CudnnRNNV3, like every other attribute.
-input_mode: As in CudnnRNNV3.
-direction: As in CudnnRNNV3.
-dropout: As in CudnnRNNV3; not used.
-seed: As in CudnnRNNV3; not used.
-seed2: As in CudnnRNNV3; not used.
-num_proj: As in CudnnRNNV3.
-)doc");
+    .SetShapeFn(ParamsToCanonicalShape);
 
 }  // namespace
 }  // namespace rnn_ops::tf_kernels

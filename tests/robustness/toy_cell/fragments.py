@@ -117,12 +117,6 @@ CPP = {
             "    case RnnMode::kVanilla:\n", "    case RnnMode::kToy:\n      return fn(Toy());\n"
         ),
     ],
-    "cc/tf/ops/layer_rnn_ops.cc": [
-        _after(
-            "  rnn_relu, rnn_tanh   h' = relu or tanh(x_0 W + h_0 R + b)\n",
-            "  toy                  h' = h / 2 + tanh(x_0 W + h_0 R + b) / 2\n",
-        )
-    ],
     "cc/gpu/kernels/cells/toy.h": _GPU_CELL,
     "cc/gpu/kernels/layer_kernels.h": [
         _before(
