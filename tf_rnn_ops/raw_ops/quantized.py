@@ -116,8 +116,8 @@ def QuantizedLayerRNN(
         unless 'lstm').
 
     Raises:
-        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above, or `packed` belongs
-            to another layer.
+        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above, `packed` belongs to
+            another layer, or a matrix has more than 132104 rows, whose sums might not fit 32 bits.
 
     Example:
         >>> import tensorflow as tf
