@@ -23,7 +23,7 @@ KERNEL_HELPERS = [
 
 
 # The folders in cc/core and in tests/cc/core.
-CORE_ROOMS = ("machine", "network")
+CORE_ROOMS = ("op", "runtime")
 
 
 class BuildError(Exception):
