@@ -103,7 +103,7 @@ Status CudnnVersion(int64_t* version) {
   return Status();
 }
 
-// The functions of layer_gpu.h and block_lstm_gpu.h, with the shared libraries.
+// LayerRNN and BlockLSTMV2, with the shared libraries.
 
 namespace {
 

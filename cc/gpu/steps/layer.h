@@ -92,7 +92,7 @@ struct MaskedCopy {
 Status MaskCopies(const ProductCall& call, const LayerProblem& p, const void* masks, int64_t gates,
                   int64_t width, const MaskedCopy& copy);
 
-// The functions of layer_gpu.h and block_lstm_gpu.h, with the libraries as arguments.
+// The functions of rnn_gpu.h for LayerRNN and BlockLSTMV2, with the libraries as arguments.
 
 // One layer within a call that has prepared products. B > 0, and for the gradient T > 0.
 Status ForwardLayer(const ProductCall& call, const LayerForwardArgs& args);

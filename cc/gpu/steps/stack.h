@@ -1,5 +1,5 @@
 // CudnnRNNV3 and its gradient without cuDNN: the layers and directions of a stack as calls of the
-// engine of LayerRNN (layer/).
+// engine of LayerRNN (layer.h).
 #pragma once
 
 #include <cstdint>
