@@ -115,6 +115,33 @@ inline XlaOp CallHandler(const std::string& name, XlaOpKernelContext* context,
       xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
 }
 
+// The shapes of the results. A reserve space gets its size.
+inline absl::Status ResultShapes(const NodeDef& node, Inferred* inferred, const ProgramPlace& place,
+                                 std::vector<xla::Shape>* shapes) {
+  for (int k = 0; k < inferred->context()->num_outputs(); ++k) {
+    tensorflow::DataType type;
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OutputTypeForNode(node, inferred->op_def(), k, &type));
+    PartialShape shape = inferred->output(k);
+    if (shape.dims == std::vector<int64_t>{kUnknownDim}) {
+      RNN_OPS_TF_RETURN_IF_ERROR(
+          ReserveSize(node, inferred->context(), type, place, &shape.dims[0]));
+    }
+    xla::PrimitiveType xla_type;
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &xla_type));
+    shapes->push_back(RowMajor(xla_type, shape.dims));
+  }
+  return absl::OkStatus();
+}
+
+// Whether two calls with equal inputs have different results, because each draws masks.
+inline bool DrawsMasks(const NodeDef& node) {
+  float dropout = 0;
+  bool is_training = false;
+  return node.op() == kForward && tensorflow::TryGetNodeAttr(node, "dropout", &dropout) &&
+         dropout > 0 && tensorflow::TryGetNodeAttr(node, "is_training", &is_training) &&
+         is_training;
+}
+
 // Calls the handler of node.op(), which must be an op of this library.
 inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu,
                           std::vector<XlaTensor> operands, std::vector<XlaOp>* results) {
@@ -122,74 +149,29 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
   place.gpu = on_gpu;
   place.device = context->compiler()->options().device_ordinal;
   const OpSpec& op = SpecOf(node.op());
-  const bool block_lstm = IsBlockLstm(op), is_gradient = op.gradients.count > 0;
-  const bool linear = &op == &kLinearRecurrence;
   std::string name = "lstm";
   RnnMode mode = RnnMode::kLstm;
   tensorflow::TryGetNodeAttr(node, "rnn_mode", &name);
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(name, &mode)));
   bool time_major = true;
-  if (op.attrs.time_major && !block_lstm) {
+  if (op.attrs.time_major && !IsBlockLstm(op)) {
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
   }
   Padding padding(op, FactsOf(mode).has_c, time_major);
   RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(&operands));
-
   Inferred inferred;
   RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
-  if (padding.any()) {
-    // After the shape function, because the shapes must be final.
-    const xla::Shape& shape = operands[padding.sequence()].shape;
-    if (linear) {
-      for (XlaTensor& operand : operands) {
-        if (operand.shape.dimensions().size() == 3) operand.op = padding.ZeroSequence(operand);
-      }
-    } else if (!block_lstm) {
-      padding.ShortenLengths(shape, &operands[op.Input(Arg::sequence_lengths)]);
-    } else {
-      padding.CheckSeqLenMax(shape, &operands[op.Input(Arg::seq_len_max)]);
-      for (int k = 0; is_gradient && k < static_cast<int>(operands.size()); ++k) {
-        const int dim = padding.DimOf(k, Dim::kB);
-        if (dim != kAbsent) operands[k].op = padding.ZeroRows(operands[k], dim);
-      }
-    }
-  }
-
+  padding.Neutralize(&operands);
   std::vector<xla::Shape> shapes;
-  for (int k = 0; k < inferred.context()->num_outputs(); ++k) {
-    tensorflow::DataType type;
-    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OutputTypeForNode(node, inferred.op_def(), k, &type));
-    PartialShape shape = inferred.output(k);
-    if (shape.dims == std::vector<int64_t>{kUnknownDim}) {
-      RNN_OPS_TF_RETURN_IF_ERROR(
-          ReserveSize(node, inferred.context(), type, place, &shape.dims[0]));
-    }
-    xla::PrimitiveType xla_type;
-    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &xla_type));
-    shapes.push_back(RowMajor(xla_type, shape.dims));
-  }
+  RNN_OPS_TF_RETURN_IF_ERROR(ResultShapes(node, &inferred, place, &shapes));
 
-  // Dropout draws masks, so two calls with equal inputs have different results.
-  float dropout = 0;
-  bool is_training = false;
-  const bool draws = node.op() == kForward &&
-                     tensorflow::TryGetNodeAttr(node, "dropout", &dropout) && dropout > 0 &&
-                     tensorflow::TryGetNodeAttr(node, "is_training", &is_training) && is_training;
+  const bool draws = DrawsMasks(node);
   const std::string more = on_gpu ? GpuAttributes(context, op, operands) : "";
   const XlaOp tuple =
       CallHandler(node.op(), context, operands, shapes,
                   AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0, more), draws);
-  const bool batch_first_state = op.family != OpFamily::kCudnnRnn || !time_major;
-  for (size_t k = 0; k < shapes.size(); ++k) {
-    XlaOp result = xla::GetTupleElement(tuple, static_cast<int64_t>(k));
-    const bool state = shapes[k].dimensions().size() > 1 && (k == 1 || k == 2);
-    const bool is_sequence = linear && shapes[k].dimensions().size() == 3;
-    if (k == 0 || is_sequence || (block_lstm && !is_gradient)) {
-      result = padding.RestoreSequence(result);
-    } else if (state) {
-      result = padding.RestoreState(result, batch_first_state ? 0 : 1);
-    }
-    results->push_back(result);
+  for (int k = 0; k < static_cast<int>(shapes.size()); ++k) {
+    results->push_back(padding.Restore(xla::GetTupleElement(tuple, k), op.output(k), shapes[k]));
   }
   return absl::OkStatus();
 }

@@ -38,14 +38,9 @@ class Padding {
         sequence_(op.Input(IsBlockLstm(op) ? Arg::x : Arg::input)),
         time_dim_(time_major ? 0 : 1) {}
 
-  bool any() const { return has_time_ || has_batch_; }
-
-  // The index of the input whose dimensions define T and B.
-  int sequence() const { return sequence_; }
-
-  // The dimension of input k with this letter, or kAbsent.
-  int DimOf(int k, Dim letter) const {
-    const Dim(&dims)[3] = op_.inputs[k].dims;
+  // The dimension of a tensor with this letter, or kAbsent.
+  int DimOf(const TensorSpec& tensor, Dim letter) const {
+    const Dim(&dims)[3] = tensor.dims;
     const int d = static_cast<int>(std::find(dims, dims + 3, letter) - dims);
     const bool swaps =
         !time_major_ && dims[1] == Dim::kB && (dims[0] == Dim::kT || dims[0] == Dim::kLayersDirs);
@@ -68,9 +63,11 @@ class Padding {
           if (k != sequence_) {
             sizes_.emplace_back(letter, size);
           } else if (letter == Dim::kT) {
-            time_ = size, has_time_ = true;
+            time_ = size;
+            has_time_ = true;
           } else {
-            batch_ = size, has_batch_ = true;
+            batch_ = size;
+            has_batch_ = true;
           }
         }
         operand.op = xla::RemoveDynamicDimension(operand.op, d);
@@ -79,6 +76,35 @@ class Padding {
     }
     return absl::OkStatus();
   }
+
+  // Makes the results independent of the padding, see Note [Padding in XLA]. The shapes must be
+  // final.
+  void Neutralize(std::vector<XlaTensor>* operands) const {
+    if (!has_time_ && !has_batch_) return;
+    const xla::Shape& sequence = (*operands)[sequence_].shape;
+    if (op_.family == OpFamily::kBlockLstm) {
+      CheckSeqLenMax(sequence, &(*operands)[op_.Input(Arg::seq_len_max)]);
+      if (op_.gradients.count > 0) ZeroEach(/*time=*/false, operands);
+    } else if (&op_ == &kLinearRecurrence) {
+      ZeroEach(/*time=*/true, operands);
+    } else {
+      ShortenLengths(sequence, &(*operands)[op_.Input(Arg::sequence_lengths)]);
+    }
+  }
+
+  // Gives a result its run-time sizes.
+  XlaOp Restore(XlaOp op, const TensorSpec& tensor, const xla::Shape& shape) const {
+    if (IsAbsent(shape)) return op;
+    const int time = DimOf(tensor, Dim::kT), batch = DimOf(tensor, Dim::kB);
+    if (has_time_ && time != kAbsent) op = xla::SetDimensionSize(op, time_, time);
+    if (has_batch_ && batch != kAbsent) op = xla::SetDimensionSize(op, batch_, batch);
+    return op;
+  }
+
+ private:
+  // An optional operand that the call does not have is [0], and a result that the mode does not
+  // have is a scalar.
+  static bool IsAbsent(const xla::Shape& shape) { return shape.dimensions().size() < 2; }
 
   // Limits sequence_lengths, [B] or [0] if all are T, to the run-time size of the time dimension.
   void ShortenLengths(const xla::Shape& sequence, XlaTensor* lengths) const {
@@ -94,7 +120,7 @@ class Padding {
       lengths->op =
           LeaveNoLonger(lengths->op, time_, Scalar(builder, static_cast<int32_t>(beyond)));
     }
-    if (has_batch_) lengths->op = ZeroRows(*lengths, 0);
+    if (has_batch_) lengths->op = ZeroFrom(*lengths, 0, batch_);
     lengths->op = RefuseOtherSizes(lengths->op, Scalar(builder, kOtherSizes));
   }
 
@@ -109,27 +135,17 @@ class Padding {
     seq_len_max->op = RefuseOtherSizes(seq_len_max->op, scalar(kOtherSizes));
   }
 
-  // Sets the padding of dimension `dim`, the batch dimension, to zero.
-  XlaOp ZeroRows(const XlaTensor& operand, int dim) const {
-    return has_batch_ ? ZeroFrom(operand, dim, batch_) : operand.op;
-  }
-  // Sets all padding of a sequence to zero.
-  XlaOp ZeroSequence(XlaTensor operand) const {
-    if (has_time_) operand.op = ZeroFrom(operand, time_dim_, time_);
-    return ZeroRows(operand, 1 - time_dim_);
-  }
-
-  // Give the results their run-time sizes. RestoreSequence: a sequence. RestoreState: a state [..,
-  // B at `batch_dim`, ..].
-  XlaOp RestoreSequence(XlaOp op) const {
-    if (has_time_) op = xla::SetDimensionSize(op, time_, time_dim_);
-    return RestoreState(op, 1 - time_dim_);
-  }
-  XlaOp RestoreState(XlaOp op, int batch_dim) const {
-    return has_batch_ ? xla::SetDimensionSize(op, batch_, batch_dim) : op;
+  // Sets the padding of the batch, and of the time, to zero in all operands.
+  void ZeroEach(bool time, std::vector<XlaTensor>* operands) const {
+    for (int k = 0; k < static_cast<int>(operands->size()); ++k) {
+      XlaTensor& operand = (*operands)[k];
+      if (IsAbsent(operand.shape)) continue;
+      const int t = DimOf(op_.inputs[k], Dim::kT), b = DimOf(op_.inputs[k], Dim::kB);
+      if (time && has_time_ && t != kAbsent) operand.op = ZeroFrom(operand, t, time_);
+      if (has_batch_ && b != kAbsent) operand.op = ZeroFrom(operand, b, batch_);
+    }
   }
 
- private:
   // Whether the mode does not read the input, whatever its shape.
   bool IsIgnored(int k) const {
     const Given given = op_.inputs[k].given;
@@ -145,7 +161,8 @@ class Padding {
     };
     for (const Dim candidate : {Dim::kT, Dim::kB}) {
       *letter = candidate;
-      if (d == DimOf(k, candidate) && is_dynamic(DimOf(sequence_, candidate))) {
+      if (d == DimOf(op_.inputs[k], candidate) &&
+          is_dynamic(DimOf(op_.inputs[sequence_], candidate))) {
         return absl::OkStatus();
       }
     }
