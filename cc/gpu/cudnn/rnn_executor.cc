@@ -225,47 +225,54 @@ Status RnnExecutor::ReserveBytes(const StackProblem& given, int device, int64_t*
   return LargestReserveBytes(problem, call, handle.get(), bytes);
 }
 
+namespace {
+
+// Descriptors only store addresses of device memory. Without work on the stream nothing accesses
+// the memory, so it need not exist.
+class NoMemory : public DeviceAllocator {
+ public:
+  void* Allocate(int64_t) override { return reinterpret_cast<void*>(uintptr_t{1} << 20); }
+};
+
+}  // namespace
+
 Status RnnExecutor::LargestReserveBytes(const StackProblem& problem, const RnnGpuCall& call,
                                         cudnnHandle_t handle, int64_t* bytes) {
   DeviceTraits traits;
   RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
-  // Descriptors only store addresses of device memory, and no work that would use the memory is
-  // enqueued.
-  class NoMemory : public DeviceAllocator {
-   public:
-    void* Allocate(int64_t) override { return reinterpret_cast<void*>(uintptr_t{1} << 20); }
-  } no_memory;
-  const void* const no_params = no_memory.Allocate(0);
+  NoMemory no_memory;
   RnnBackwardArgs args;
   args.problem = problem;
   args.problem.is_training = true;
-  const RnnConfig& c = args.problem;
   DropoutDescriptor dropout;
   RNN_OPS_RETURN_IF_ERROR(SetBackwardDropout(*parts_.cudnn, handle, args,
                                              {call.device, call.stream, &no_memory}, &dropout));
-  // The choice depends on whether all sequences have T steps. The sizes are computed for T steps.
-  const std::vector<int> longest(static_cast<size_t>(c.batch), static_cast<int>(c.max_time));
+  // The candidates depend on whether all sequences have T steps. The sizes are computed for T
+  // steps.
+  const std::vector<int> longest(static_cast<size_t>(args.problem.batch),
+                                 static_cast<int>(args.problem.max_time));
   std::vector<int32_t> lengths(longest.begin(), longest.end());
   args.problem.lengths = lengths.data();
   int64_t needed = 0;
   for (int32_t shorter : {0, 1}) {
     lengths[0] -= shorter;
-    const std::vector<RnnChoice> candidates =
-        RnnCandidates(parts_.policy, ChoiceKey(args.problem, call), traits);
-    for (const RnnChoice& choice : candidates) {
+    Status last;
+    for (const RnnChoice& choice :
+         RnnCandidates(parts_.policy, ChoiceKey(args.problem, call), traits)) {
       for (Pass pass : {Pass::kForward, Pass::kBackward}) {
         RnnPlan::Pointer plan;
         RnnCallDescriptors descriptors;
-        Status status = GetPlan(args.problem, call, handle, choice, pass, no_params, &plan);
-        if (status.ok()) {
-          status = descriptors.Init(*parts_.cudnn, handle, plan, c, longest, dropout.get());
+        last = GetPlan(args.problem, call, handle, choice, pass, no_memory.Allocate(0), &plan);
+        if (last.ok()) {
+          last =
+              descriptors.Init(*parts_.cudnn, handle, plan, args.problem, longest, dropout.get());
         }
-        // Candidates that cuDNN rejects are never chosen, except the last one, which reports the
-        // error.
-        if (!status.ok() && &choice == &candidates.back()) return status;
-        if (status.ok()) needed = std::max(needed, descriptors.reserve_bytes());
+        if (!last.ok()) break;
+        needed = std::max(needed, descriptors.reserve_bytes());
       }
     }
+    // A call chooses the last candidate if cuDNN rejects the others.
+    RNN_OPS_RETURN_IF_ERROR(last);
   }
   *bytes = RoundedReserve(needed);
   return Status();
