@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 
 #include "cc/core/check.h"
 #include "cc/cpu/kernel_args.h"
@@ -36,52 +37,55 @@ struct Sequence {
   int64_t alive(int64_t t) const { return start[t + 1] - start[t]; }
 };
 
+// longer[t] for t < max_time: the number of sequences that are longer than t. `lengths`: null if
+// all are max_time long.
+inline void CountLonger(const int32_t* lengths, int64_t batch, int64_t max_time, int64_t* longer) {
+  std::fill(longer, longer + max_time, lengths == nullptr ? batch : 0);
+  if (lengths == nullptr) return;
+  for (int64_t b = 0; b < batch; ++b) {
+    if (lengths[b] > 0) ++longer[lengths[b] - 1];
+  }
+  for (int64_t t = max_time - 1; t > 0; --t) longer[t - 1] += longer[t];
+}
+
+// A stable counting sort by descending length. Changes `longer`, the result of CountLonger().
+inline void SortByLength(const int32_t* lengths, int64_t batch, int64_t max_time, int64_t* longer,
+                         int64_t* perm, int64_t* sorted) {
+  if (lengths == nullptr) {
+    std::iota(perm, perm + batch, int64_t{0});
+    std::fill(sorted, sorted + batch, max_time);
+    return;
+  }
+  // The sequences of length n end at place longer[n - 1], and the empty ones at the end.
+  int64_t end = batch;
+  for (int64_t b = batch - 1; b >= 0; --b) {
+    const int64_t n = lengths[b];
+    const int64_t place = --(n == 0 ? end : longer[n - 1]);
+    perm[place] = b;
+    sorted[place] = n;
+  }
+}
+
 inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool time_major,
                              const SequenceLengths& of) {
-  Sequence seq;
-  seq.max_time = max_time;
-  seq.batch = batch;
+  int64_t* longer = arena.Take<int64_t>(max_time);
   int64_t* start = arena.Take<int64_t>(max_time + 1);
   int64_t* perm = arena.Take<int64_t>(batch);
   int64_t* length = arena.Take<int64_t>(batch);
   int64_t* user_t = arena.Take<int64_t>(max_time);
   int64_t* user_j = arena.Take<int64_t>(batch);
   int64_t* iota = arena.Take<int64_t>(batch);
+  Sequence seq;
+  seq.max_time = max_time;
+  seq.batch = batch;
   seq.rows = of.sum;
   if (arena.measuring()) return seq;
 
-  // A counting sort. First, start[t] is the number of sequences longer than t.
-  const int32_t* const lengths = of.steps;
-  std::fill(start, start + max_time + 1, 0);
-  if (lengths == nullptr) {
-    for (int64_t b = 0; b < batch; ++b) perm[b] = b, length[b] = max_time;
-    std::fill(start, start + max_time, batch);
-  } else {
-    for (int64_t b = 0; b < batch; ++b) {
-      if (lengths[b] > 0) ++start[lengths[b] - 1];
-    }
-    for (int64_t t = max_time - 1; t > 0; --t) start[t - 1] += start[t];
-    // At this point start[t] sequences have length > t. A sequence of length n goes behind the
-    // start[n] longer sequences. user_t is the next free position of each length.
-    for (int64_t t = 0; t < max_time; ++t) user_t[t] = start[t];
-    int64_t empty = max_time > 0 ? start[0] : 0;
-    for (int64_t b = 0; b < batch; ++b) {
-      const int64_t n = lengths[b];
-      // Sequences of length n occupy [start[n], start[n - 1]). start[T] is 0.
-      int64_t& position = n == max_time ? start[max_time] : (n == 0 ? empty : user_t[n]);
-      perm[position] = b;
-      length[position] = n;
-      ++position;
-    }
-  }
-  int64_t sum = 0;
-  for (int64_t t = 0; t < max_time; ++t) {
-    const int64_t n = start[t];
-    start[t] = sum;
-    sum += n;
-  }
-  RNN_DCHECK(sum == of.sum);
-  start[max_time] = sum;
+  CountLonger(of.steps, batch, max_time, longer);
+  start[0] = 0;
+  for (int64_t t = 0; t < max_time; ++t) start[t + 1] = start[t] + longer[t];
+  RNN_DCHECK(start[max_time] == of.sum);
+  SortByLength(of.steps, batch, max_time, longer, perm, length);
   for (int64_t t = 0; t < max_time; ++t) user_t[t] = time_major ? t * batch : t;
   for (int64_t j = 0; j < batch; ++j) {
     user_j[j] = time_major ? perm[j] : perm[j] * max_time;
@@ -129,7 +133,10 @@ void ForPackedRows(const Sequence& seq, int64_t row0, int64_t row1, F&& fn) {
   int64_t t = std::upper_bound(seq.start, seq.start + seq.max_time + 1, row0) - seq.start - 1;
   int64_t j = row0 - seq.start[t];
   for (int64_t row = row0; row < row1; ++row, ++j) {
-    while (j >= seq.alive(t)) ++t, j = 0;
+    while (j >= seq.alive(t)) {
+      ++t;
+      j = 0;
+    }
     fn(row, t, j);
   }
 }

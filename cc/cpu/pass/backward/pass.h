@@ -42,27 +42,27 @@ void BackwardPackItemAs(const Sizes<T>& s, const WeightSource<T>& source, int64_
   // Sources are addressed as (k, gate column). Here K is the gate column.
   using View = std::decay_t<decltype(src.input)>;
   auto swapped = [](const View& m) { return View{m.data, m.n_stride, m.k_stride}; };
-  // Packs the item if it is a panel of this matrix. Otherwise subtracts the panels of this matrix
-  // from `item`, so that `item` counts from the next matrix.
-  auto pack = [&](const View& from, const GateOrder& order, int64_t columns, char* to) {
-    const int64_t depth = OperandsOf<E>(s.padded * order.count), panels = DensePanels<T>(columns);
-    const bool mine = item < panels;
-    if (mine) {
-      PackDensePanelOfGateRows(swapped(from), s.units, order, columns, item,
-                               reinterpret_cast<E*>(to) + DensePanelOffset<T>(depth, item));
-    }
-    item -= panels;
-    return mine;
+  auto pack = [&](const View& from, const GateOrder& order, int64_t columns, int64_t panel,
+                  char* to) {
+    const int64_t depth = OperandsOf<E>(s.padded * order.count);
+    PackDensePanelOfGateRows(swapped(from), s.units, order, columns, panel,
+                             reinterpret_cast<E*>(to) + DensePanelOffset<T>(depth, panel));
   };
-  if (pack(src.input, s.cell.input, in, dir.input)) return;
-  if (pack(src.recurrent, s.cell.recurrent, s.hidden, dir.recurrent)) return;
+  // The items are the panels of the input, of the recurrent and of the second weights.
+  const int64_t recurrent = DensePanels<T>(in);
+  const int64_t second = recurrent + DensePanels<T>(s.hidden);
+  if (item < recurrent) return pack(src.input, s.cell.input, in, item, dir.input);
+  if (item < second) {
+    return pack(src.recurrent, s.cell.recurrent, s.hidden, item - recurrent, dir.recurrent);
+  }
+  const int64_t panel = item - second;
   if (s.proj > 0) {
-    PackDensePanel(swapped(src.second), s.proj, s.units, item,
-                   reinterpret_cast<E*>(dir.second) + DensePanelOffset<T>(s.proj, item));
+    PackDensePanel(swapped(src.second), s.proj, s.units, panel,
+                   reinterpret_cast<E*>(dir.second) + DensePanelOffset<T>(s.proj, panel));
     return;
   }
   // The columns of one gate. Their rows are whole vectors, as in the gate buffer.
-  pack(src.second, GateOrder{1, {0}}, s.units, dir.second);
+  pack(src.second, GateOrder{1, {0}}, s.units, panel, dir.second);
 }
 
 template <typename T>

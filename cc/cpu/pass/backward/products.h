@@ -79,23 +79,30 @@ class GateWeightGradient {
   // weights.
   void SetFactors(int64_t in) {
     vectors_ = s_.dense ? PanelVectors(s_.blocks, range_.begin) : s_.cell.buffer;
-    const int64_t columns[] = {in, s_.hidden, s_.cell.has_second_gate() ? s_.units : 0};
-    const int at[] = {s_.cell.input_at, s_.cell.recurrent_at, s_.cell.second_at};
-    const int counts[] = {s_.cell.input.count, s_.cell.recurrent.count, 1};
-    T* const gradients[] = {dir_.gradient.input, dir_.gradient.recurrent, dir_.gradient.second};
-    const bool masked[] = {static_cast<bool>(layer_.input_masks),
-                           static_cast<bool>(layer_.recurrent_masks), false};
-    const int64_t all = columns[kX] + columns[kH] + columns[kM];
-    int64_t before = 0;
-    for (int f = 0; f < kFactors; before += columns[f++]) {
-      const FactorColumns cut =
-          PieceOfFactor(piece_, layer_.weight_pieces, all, before, columns[f]);
-      const int vectors = s_.dense ? vectors_ : counts[f];
-      const int64_t size = columns[f] * (s_.dense ? 4 : vectors) * V;
-      T* const result = gradients[f] + range_.begin * size + cut.first * vectors * V;
-      first_[f] = cut.first;
-      factors_[f] = {cut.count, at[f], vectors, result, size, masked[f] && !s_.dense};
-    }
+    const int64_t units = s_.cell.has_second_gate() ? s_.units : 0;
+    const int64_t all = in + s_.hidden + units;
+    SetFactor(kX, all, /*before=*/0, in, s_.cell.input_at, s_.cell.input.count,
+              static_cast<bool>(layer_.input_masks), dir_.gradient.input);
+    SetFactor(kH, all, in, s_.hidden, s_.cell.recurrent_at, s_.cell.recurrent.count,
+              static_cast<bool>(layer_.recurrent_masks), dir_.gradient.recurrent);
+    SetFactor(kM, all, in + s_.hidden, units, s_.cell.second_at, /*gates=*/1, /*masked=*/false,
+              dir_.gradient.second);
+  }
+
+  // `all`: the columns of all factors, with `before` columns of other factors before the `columns`
+  // of this one. `at`, `gates`: the vectors of dgates that belong to it, in a panel of gates.
+  // `gradient`: the panels of its weight gradient.
+  void SetFactor(Factor f, int64_t all, int64_t before, int64_t columns, int at, int gates,
+                 bool masked, T* gradient) {
+    const FactorColumns cut = PieceOfFactor(piece_, layer_.weight_pieces, all, before, columns);
+    ReductionFactor<T>& factor = factors_[f];
+    factor.columns = cut.count;
+    factor.first_vector = at;
+    factor.vectors = s_.dense ? vectors_ : gates;
+    factor.result_stride = columns * (s_.dense ? 4 : gates) * V;
+    factor.result = gradient + range_.begin * factor.result_stride + cut.first * factor.vectors * V;
+    factor.gated = masked && !s_.dense;
+    first_[f] = cut.first;
   }
 
   void Reduce() {
