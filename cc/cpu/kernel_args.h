@@ -82,18 +82,13 @@ struct SequenceLengths {
 };
 
 // A validated problem and the properties of one call.
-struct RnnProblem : RnnConfig {
+struct RnnProblem : LayerConfig {
   Dtype dtype = kFloat32;
   uint32_t dropout_key[2] = {};
   SequenceLengths lengths;
+  // The fields of LayerConfig are set only with kKerasWeights. Peepholes and the weights of layer
+  // normalization are not packed. Drawn masks of zoneout come from dropout_key.
   WeightLayout weight_layout = kOpaqueWeights;
-  // Only with kKerasWeights.
-  int32_t bias_rows = 0;        // 0: none, 1, or 2 (GRU: an input and a recurrent bias)
-  bool has_peepholes = false;   // of LSTM; peepholes are not packed
-  bool has_layer_norm = false;  // of LSTM; the normalization weights are not packed
-  bool input_masked = false;
-  bool recurrent_masked = false;
-  bool zoneout_drawn = false;  // masks come from dropout_key, instead of a mix by the rates
   // The weights have been packed by rnn_pack. Only in inference.
   bool weights_packed = false;
   // Whether bfloat16 tensors may be multiplied as bfloat16 if the CPU supports it. Otherwise the

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cc/core/op/call_tensors.h"
+#include "cc/core/op/rnn_config.h"
 #include "cc/gpu/rnn_gpu.h"
 
 namespace rnn_ops::gpu {
@@ -81,16 +82,9 @@ inline void SetBlockLstmBackward(const CallTensors& t, BlockLstmBackwardArgs* ar
 
 // The problem of a call of LayerRNN, without allow_tf32.
 inline LayerProblem MakeLayerProblem(const RnnConfig& config, Dtype dtype, const CallTensors& t) {
-  const auto has = [&t](Arg arg) { return t.in(arg) != nullptr; };
   LayerProblem p;
-  static_cast<RnnConfig&>(p) = config;
+  static_cast<LayerConfig&>(p) = MakeLayerConfig(config, t);
   p.dtype = dtype;
-  p.bias_rows = has(Arg::bias) ? FactsOf(config.mode).bias_rows : 0;
-  p.has_peepholes = has(Arg::peepholes);
-  p.has_layer_norm = has(Arg::layer_norm);
-  p.input_masked = has(Arg::input_mask);
-  p.recurrent_masked = has(Arg::recurrent_mask);
-  p.zoneout_drawn = config.has_zoneout() && has(Arg::seed);
   return p;
 }
 

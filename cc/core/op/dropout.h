@@ -31,7 +31,10 @@ inline void Philox4x32(DropoutKey key, const uint32_t counter[4], uint32_t out[4
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
+  out[0] = c0;
+  out[1] = c1;
+  out[2] = c2;
+  out[3] = c3;
 }
 
 // An element is dropped if its random word is below the threshold. For a rate of 1 the threshold is

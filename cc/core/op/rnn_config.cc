@@ -277,4 +277,17 @@ Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_unit
   return Status();
 }
 
+LayerConfig MakeLayerConfig(const RnnConfig& config, const CallTensors& tensors) {
+  const auto has = [&tensors](Arg arg) { return tensors.in(arg) != nullptr; };
+  LayerConfig c;
+  static_cast<RnnConfig&>(c) = config;
+  c.bias_rows = has(Arg::bias) ? FactsOf(config.mode).bias_rows : 0;
+  c.has_peepholes = has(Arg::peepholes);
+  c.has_layer_norm = has(Arg::layer_norm);
+  c.input_masked = has(Arg::input_mask);
+  c.recurrent_masked = has(Arg::recurrent_mask);
+  c.zoneout_drawn = config.has_zoneout() && has(Arg::seed);
+  return c;
+}
+
 }  // namespace rnn_ops

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "cc/core/op/call_tensors.h"
 #include "cc/core/op/op_spec.h"
 #include "cc/core/op/rnn_types.h"
 #include "cc/core/status.h"
@@ -30,6 +31,9 @@ const char* Name(Direction direction);
 // num_proj is at most H.
 Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_units,
                      int64_t input_size, int64_t max_time, int64_t batch, RnnConfig* config);
+
+// What the tensors of a call of LayerRNN add to its configuration.
+LayerConfig MakeLayerConfig(const RnnConfig& config, const CallTensors& tensors);
 
 // Reads the attributes of an op from any container.
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "cc/core/op/layer_norm_rows.h"
+
 namespace rnn_ops {
 
 class Status;
@@ -68,10 +70,6 @@ enum class InputMode : int32_t { kLinear = 0, kSkip = 1, kAuto = 2 };
 // The number of directions.
 enum class Direction : int32_t { kUnidirectional = 1, kBidirectional = 2 };
 
-// The rows of the tensor layer_norm: gamma and beta for each of the four gates of x * W, for each
-// of the four gates of h * R, and for c.
-constexpr int64_t kLayerNormRows = 18;
-
 // The largest I, S and H of int8 weights: a sum of products of int8 must fit 32 bits.
 constexpr int64_t kMaxQuantizedSize = 2147483647 / (127 * 128);
 
@@ -124,6 +122,16 @@ struct RnnConfig : RnnAttrs {
   // Checks that every size is in range, that I == H with skip_input, and that all products of sizes
   // that the library computes (tensors, parameters, reserve space, scratch) are below 2^62 bytes.
   Status Validate() const;
+};
+
+// A problem of LayerRNN: with what depends on the tensors that a call has.
+struct LayerConfig : RnnConfig {
+  int32_t bias_rows = 0;        // 0: none, 1, or 2 (GRU: an input and a recurrent bias)
+  bool has_peepholes = false;   // of LSTM
+  bool has_layer_norm = false;  // of LSTM
+  bool input_masked = false;
+  bool recurrent_masked = false;
+  bool zoneout_drawn = false;  // masks of zoneout are drawn, instead of a mix by the rates
 };
 
 // A whole problem of BlockLSTMV2 or of its gradient. MakeBlockLstmConfig() checks the sizes.

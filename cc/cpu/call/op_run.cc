@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 
+#include "cc/core/op/rnn_config.h"
 #include "cc/cpu/call/packed_header.h"
 #include "cc/cpu/dispatch/dispatch.h"
 #include "cc/cpu/dispatch/kernel_table.h"
@@ -145,19 +146,11 @@ Status RunBlockLstm(int32_t (*kernel)(const BlockLstmArgs*), const BlockLstmProb
 
 RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype, const CallTensors& tensors) {
   RnnProblem p;
-  static_cast<RnnConfig&>(p) = config;
+  static_cast<LayerConfig&>(p) = MakeLayerConfig(config, tensors);
   p.dtype = dtype;
   p.bf16_products = AllowsBf16Products();
-  const auto has = [&tensors](Arg arg) { return tensors.in(arg) != nullptr; };
-  if (!has(Arg::kernel)) return p;
-  p.weight_layout = kKerasWeights;
-  p.int8_weights = has(Arg::kernel_scale);
-  p.bias_rows = has(Arg::bias) ? FactsOf(config.mode).bias_rows : 0;
-  p.has_peepholes = has(Arg::peepholes);
-  p.has_layer_norm = has(Arg::layer_norm);
-  p.input_masked = has(Arg::input_mask);
-  p.recurrent_masked = has(Arg::recurrent_mask);
-  p.zoneout_drawn = config.has_zoneout() && has(Arg::seed);
+  if (tensors.in(Arg::kernel) != nullptr) p.weight_layout = kKerasWeights;
+  p.int8_weights = tensors.in(Arg::kernel_scale) != nullptr;
   return p;
 }
 

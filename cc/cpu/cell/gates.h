@@ -45,15 +45,22 @@ class GateFunction {
         kind_ = Kind::kSigmoid;
         break;
       case Activation::kHardSigmoid:
-        high_ = T(1), last_ = kBelowOne, slope_ = T(1) / T(6), offset_ = T(0.5);
+        high_ = T(1);
+        last_ = kBelowOne;
+        slope_ = T(1) / T(6);
+        offset_ = T(0.5);
         break;
       case Activation::kHardSigmoidKeras2:
-        high_ = T(1), last_ = kBelowOne, slope_ = T(0.2), offset_ = T(0.5);
+        high_ = T(1);
+        last_ = kBelowOne;
+        slope_ = T(0.2);
+        offset_ = T(0.5);
         break;
       case Activation::kRelu:
         break;
       case Activation::kLinear:
-        low_ = -kInfinity, slope_outside_ = T(1);
+        low_ = -kInfinity;
+        slope_outside_ = T(1);
         break;
     }
   }

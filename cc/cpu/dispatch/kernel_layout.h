@@ -20,8 +20,10 @@ struct Field {
 
 template <size_t n>
 constexpr void AddAll(const Field (&fields)[n], Fnv1a& hash) {
-  for (const Field& field : fields)
-    hash.Add(uint64_t{field.offset}), hash.Add(uint64_t{field.size});
+  for (const Field& field : fields) {
+    hash.Add(uint64_t{field.offset});
+    hash.Add(uint64_t{field.size});
+  }
 }
 
 constexpr size_t AlignedTo(size_t align, size_t offset) {
@@ -62,9 +64,10 @@ RNN_OPS_FIELDS(RnnAttrs, F(mode), F(activation), F(recurrent_activation), F(inpu
                F(time_major));
 RNN_OPS_FIELDS(RnnConfig, F(num_layers), F(num_units), F(input_size), F(max_time), F(batch));
 RNN_OPS_FIELDS(SequenceLengths, F(steps), F(sum));
-RNN_OPS_FIELDS(RnnProblem, F(dtype), F(dropout_key), F(lengths), F(weight_layout), F(bias_rows),
-               F(has_peepholes), F(has_layer_norm), F(input_masked), F(recurrent_masked),
-               F(zoneout_drawn), F(weights_packed), F(bf16_products), F(int8_weights));
+RNN_OPS_FIELDS(LayerConfig, F(bias_rows), F(has_peepholes), F(has_layer_norm), F(input_masked),
+               F(recurrent_masked), F(zoneout_drawn));
+RNN_OPS_FIELDS(RnnProblem, F(dtype), F(dropout_key), F(lengths), F(weight_layout),
+               F(weights_packed), F(bf16_products), F(int8_weights));
 RNN_OPS_FIELDS(BlockLstmConfig, F(use_peephole), F(cell_clip), F(max_time), F(batch), F(input_size),
                F(num_units), F(seq_len));
 RNN_OPS_FIELDS(BlockLstmProblem, F(dtype));
@@ -104,11 +107,11 @@ constexpr void AddValues(Fnv1a& hash, Enumerators... enumerators) {
 
 constexpr uint64_t Compute() {
   Fnv1a hash;
-  AddFields<RnnAttrsLayout, RnnConfigLayout, SequenceLengthsLayout, RnnProblemLayout,
-            BlockLstmConfigLayout, BlockLstmProblemLayout, LinearRecurrenceProblemLayout,
-            ThreadBudgetLayout, ParallelForLayout, ReserveSizesLayout, MemorySizesLayout,
-            MemoryBlocksLayout, MemorySourceLayout, RnnArgsLayout, PackedFormatLayout,
-            CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
+  AddFields<RnnAttrsLayout, RnnConfigLayout, LayerConfigLayout, SequenceLengthsLayout,
+            RnnProblemLayout, BlockLstmConfigLayout, BlockLstmProblemLayout,
+            LinearRecurrenceProblemLayout, ThreadBudgetLayout, ParallelForLayout,
+            ReserveSizesLayout, MemorySizesLayout, MemoryBlocksLayout, MemorySourceLayout,
+            RnnArgsLayout, PackedFormatLayout, CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
             CallLayout<LinearRecurrenceProblem>>(hash);
   for (const CellFacts& facts : kCellFacts) {
     AddValues(hash, facts.mode, facts.gates, facts.bias_rows, facts.has_c);

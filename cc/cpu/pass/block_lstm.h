@@ -119,8 +119,11 @@ class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
     layer.dirs[0].weights.source.exact = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
     BlockLstmTensors<T> tensors = {};
     tensors.clip = p_.cell_clip > 0 ? static_cast<T>(p_.cell_clip) : T(0);
-    tensors.i = out(Arg::i), tensors.f = out(Arg::f), tensors.o = out(Arg::o);
-    tensors.ci = out(Arg::ci), tensors.co = out(Arg::co);
+    tensors.i = out(Arg::i);
+    tensors.f = out(Arg::f);
+    tensors.o = out(Arg::o);
+    tensors.ci = out(Arg::ci);
+    tensors.co = out(Arg::co);
     SetPeepholes(args, s, peepholes_, &tensors);
     PackForwardWeights(layer, p_.input_size, plan_.split, args.parallel);
     layer.cells = WithBlockLstm(
@@ -150,8 +153,11 @@ class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
     BlockLstmTensors<T> tensors = {};
     // The backward pass only reads these tensors; they are outputs of the forward pass.
     auto read = [&t](Arg arg) { return const_cast<T*>(t.in<T>(arg)); };
-    tensors.i = read(Arg::i), tensors.f = read(Arg::f), tensors.o = read(Arg::o);
-    tensors.ci = read(Arg::ci), tensors.co = read(Arg::co);
+    tensors.i = read(Arg::i);
+    tensors.f = read(Arg::f);
+    tensors.o = read(Arg::o);
+    tensors.ci = read(Arg::ci);
+    tensors.co = read(Arg::co);
     tensors.cs_grad = t.in<T>(Arg::cs_grad);
     SetPeepholes(args, s, peepholes_, &tensors);
     WeightSource<T> source = {};

@@ -2,6 +2,8 @@
 // compiler read the same structs. NVRTC has no standard headers, so there is no int64_t.
 #pragma once
 
+#include "cc/core/op/layer_norm_rows.h"
+
 namespace rnn_ops::gpu::elementwise {
 
 typedef long long Int64;
@@ -89,16 +91,6 @@ struct MaskRows {
 // A: the type of the arithmetic, float or double. T: the type of the tensors, which is A or, if A
 // is float, a 16-bit type. The kernels exist for A only, and read the type T from their arguments.
 enum TensorElement { kArithmetic = 0, kHalf = 1, kBFloat16 = 2 };
-
-// The rows of the tensor layer_norm where the gammas and betas of x W, h R and c begin.
-enum LayerNormRow {
-  kScaleX = 0,
-  kShiftX = 4,
-  kScaleH = 8,
-  kShiftH = 12,
-  kScaleC = 16,
-  kShiftC = 17
-};
 
 // The columns of LayerBackStep::stats.
 enum LayerNormStat { kMeanX = 0, kSlopeX = 1, kMeanH = 2, kSlopeH = 3, kStats = 4 };

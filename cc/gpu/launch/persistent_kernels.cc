@@ -243,7 +243,8 @@ CUresult PersistentKernels::Load(LoadedKernel* loaded, std::string* failure) {
   if (result == CUDA_SUCCESS) return result;
   *failure = FromDriver(api_, result, call).message();
   if (loaded->module != nullptr) api_.ModuleUnload(loaded->module);
-  loaded->module = nullptr, loaded->function = nullptr;
+  loaded->module = nullptr;
+  loaded->function = nullptr;
   return result;
 }
 

@@ -9,15 +9,9 @@
 namespace rnn_ops::gpu {
 
 // A validated problem of one layer and one direction, with weights in Keras's layout.
-struct LayerProblem : RnnConfig {
+struct LayerProblem : LayerConfig {
   Dtype dtype = Dtype::kFloat32;
   bool allow_tf32 = false;  // float32 products may round their operands to TF32
-  int32_t bias_rows = 0;    // 0: none, 1, or 2 (GRU)
-  bool has_peepholes = false;
-  bool has_layer_norm = false;
-  bool input_masked = false;
-  bool recurrent_masked = false;
-  bool zoneout_drawn = false;
 };
 
 // Device pointers, with the names and shapes of the op. A pointer is null if the call has no such

@@ -25,7 +25,8 @@ class BackwardSteps {
     gates_.data = start + reserve.gates_at;
     if (n_.has_c) c_.data = start + reserve.c_at;
     step_.call = CallOf(p_, args.in, start);
-    step_.dh_n = args.dh_n, step_.dc_n = args.dc_n;
+    step_.dh_n = args.dh_n;
+    step_.dc_n = args.dc_n;
     step_.products = static_cast<int>(p_.recurrent_masked ? n_.gates_of_h() : 1);
   }
 
@@ -40,7 +41,8 @@ class BackwardSteps {
     } else {
       for (int64_t t = n_.T - 1; t >= 0; --t) RNN_OPS_RETURN_IF_ERROR(Step(t));
     }
-    end.dh0 = args_.dh0, end.dc0 = n_.has_c ? args_.dc0 : nullptr;
+    end.dh0 = args_.dh0;
+    end.dc0 = n_.has_c ? args_.dc0 : nullptr;
     RNN_OPS_RETURN_IF_ERROR(Launch(Kernel::layer_end_f32, std::max(n_.S, n_.H), end));
     if (n_.T == 0) return Status();
     RNN_OPS_RETURN_IF_ERROR(Inputs());
@@ -207,11 +209,14 @@ class BackwardSteps {
                                              Transposed(args_.in.kernel, columns, n_.H),
                                              {masked_dx, math_, Result::kSet, n_.I, rows * n_.I}));
       elementwise::SumMasked sum = {};
-      sum.from = masked_dx, sum.masks = args_.in.input_mask;
+      sum.from = masked_dx;
+      sum.masks = args_.in.input_mask;
       sum.to = At(dx, p_.dtype, first * n_.I);
       sum.steps = StepsFrom(p_, args_.in.lengths, first);
-      sum.rows = rows, sum.width = n_.I;
-      sum.gates = static_cast<int>(n_.G), sum.element = ElementOf(p_.dtype);
+      sum.rows = rows;
+      sum.width = n_.I;
+      sum.gates = static_cast<int>(n_.G);
+      sum.element = ElementOf(p_.dtype);
       RNN_OPS_RETURN_IF_ERROR(
           call_.Launch(KernelForMath(Kernel::sum_masked_f32, p_.dtype), rows, n_.I, sum));
       const MaskedCopy copy = {At(x, p_.dtype, first * n_.I), masked_x, rows, rows, 0, sum.steps};
@@ -292,15 +297,14 @@ class BackwardSteps {
     const auto of = [&](void* to, const void* b, int stat) {
       return sums.Add({to, columns, dsums_.data, true, columns, b, saved, stats_.Row(0, stat)});
     };
-    RNN_OPS_RETURN_IF_ERROR(of(block(elementwise::kScaleX), gates_.data, elementwise::kMeanX));
-    RNN_OPS_RETURN_IF_ERROR(
-        of(block(elementwise::kScaleH), gates_.Row(0, columns), elementwise::kMeanH));
-    for (int64_t row : {elementwise::kShiftX, elementwise::kShiftH}) {
+    RNN_OPS_RETURN_IF_ERROR(of(block(kGammaX), gates_.data, elementwise::kMeanX));
+    RNN_OPS_RETURN_IF_ERROR(of(block(kGammaH), gates_.Row(0, columns), elementwise::kMeanH));
+    for (int64_t row : {kBetaX, kBetaH}) {
       RNN_OPS_RETURN_IF_ERROR(sums.Add({block(row), columns, dsums_.data, true, columns}));
     }
     RNN_OPS_RETURN_IF_ERROR(
-        sums.Add({block(elementwise::kScaleC), H, dc_scaled_.data, true, H, c_unit_.data, H}));
-    return sums.Add({block(elementwise::kShiftC), H, dc_scaled_.data, true, H});
+        sums.Add({block(kGammaC), H, dc_scaled_.data, true, H, c_unit_.data, H}));
+    return sums.Add({block(kBetaC), H, dc_scaled_.data, true, H});
   }
 
   // c_prev times the gradients of i and f, and c times that of o.

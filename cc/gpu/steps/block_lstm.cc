@@ -60,10 +60,15 @@ class ForwardSteps {
                   : t == 0            ? args_.cs_prev
                                       : At(args_.cs, p_.dtype, before);
     step.c_state = c_state_;
-    step.i = out(args_.i), step.cs = out(args_.cs), step.f = out(args_.f);
-    step.o = out(args_.o), step.ci = out(args_.ci), step.co = out(args_.co);
+    step.i = out(args_.i);
+    step.cs = out(args_.cs);
+    step.f = out(args_.f);
+    step.o = out(args_.o);
+    step.ci = out(args_.ci);
+    step.co = out(args_.co);
     step.h = out(args_.h);
-    step.batch = B, step.units = H;
+    step.batch = B;
+    step.units = H;
     step.cell_clip = p_.cell_clip;
     return call_.Launch(KernelForType(Kernel::block_lstm_forward_f32, p_.dtype), B, H, step);
   }
@@ -136,16 +141,21 @@ class BackwardSteps {
     const auto in = [this, at](const void* tensor) { return At(tensor, p_.dtype, at); };
     void* const dgates = At(dgates_, p_.dtype, kGates * at);
     elementwise::BlockLstmBackwardStep step = {};
-    step.i = in(args_.i), step.f = in(args_.f), step.o = in(args_.o);
-    step.ci = in(args_.ci), step.co = in(args_.co);
+    step.i = in(args_.i);
+    step.f = in(args_.f);
+    step.o = in(args_.o);
+    step.ci = in(args_.ci);
+    step.co = in(args_.co);
     step.cs = t == 0 ? args_.cs_prev : At(args_.cs, p_.dtype, at - B * H);
-    step.cs_grad = in(args_.cs_grad), step.h_grad = in(args_.h_grad);
+    step.cs_grad = in(args_.cs_grad);
+    step.h_grad = in(args_.h_grad);
     if (p_.use_peephole) step.wci = args_.wci, step.wcf = args_.wcf, step.wco = args_.wco;
     step.dh = last ? nullptr : dh_;
     step.dc = last ? nullptr : dc_;
     step.dc_prev = dc_;
     step.dgates = dgates;
-    step.batch = B, step.units = H;
+    step.batch = B;
+    step.units = H;
     RNN_OPS_RETURN_IF_ERROR(
         call_.Launch(KernelForType(Kernel::block_lstm_backward_f32, p_.dtype), B, H, step));
     // dh = dgates w[I:]'
@@ -184,9 +194,11 @@ class BackwardSteps {
     sums.cs = args_.cs;
     sums.cs_prev = args_.cs_prev;
     sums.rows = p_.seq_len * p_.batch;
-    sums.batch = p_.batch, sums.units = H;
+    sums.batch = p_.batch;
+    sums.units = H;
     const SumChunks chunks(sums.rows);
-    sums.chunk_rows = chunks.rows, sums.chunks = chunks.count;
+    sums.chunk_rows = chunks.rows;
+    sums.chunks = chunks.count;
     sums.sums = p_.use_peephole ? kGates + kPeepholes : kGates;
     RNN_OPS_RETURN_IF_ERROR(
         call_.Scratch("the sums", sums.chunks * sums.sums * H, math_, &sums.partial));
@@ -195,9 +207,12 @@ class BackwardSteps {
     elementwise::BlockLstmFinishSums finish = {};
     finish.partial = sums.partial;
     finish.b_grad = args_.b_grad;
-    finish.wci_grad = args_.wci_grad, finish.wcf_grad = args_.wcf_grad;
+    finish.wci_grad = args_.wci_grad;
+    finish.wcf_grad = args_.wcf_grad;
     finish.wco_grad = args_.wco_grad;
-    finish.units = H, finish.chunks = sums.chunks, finish.sums = sums.sums;
+    finish.units = H;
+    finish.chunks = sums.chunks;
+    finish.sums = sums.sums;
     return call_.Launch(KernelForType(Kernel::block_lstm_finish_sums_f32, p_.dtype), sums.sums, H,
                         finish);
   }

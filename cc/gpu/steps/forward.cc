@@ -21,7 +21,8 @@ class ForwardSteps {
         reserve_(args.problem),
         math_(MathDtype(args.problem.dtype)) {
     step_.call = CallOf(p_, args.in, p_.is_training ? args.reserve : nullptr);
-    step_.h_n = args.h_n, step_.c_n = args.c_n;
+    step_.h_n = args.h_n;
+    step_.c_n = args.c_n;
   }
 
   Status Run() {
@@ -94,9 +95,12 @@ class ForwardSteps {
   Status Begin() const {
     elementwise::LayerBegin begin = {};
     begin.call = step_.call;
-    begin.h_first = h_first_, begin.h_state = step_.h_state, begin.masked_h = step_.masked_h;
+    begin.h_first = h_first_;
+    begin.h_state = step_.h_state;
+    begin.masked_h = step_.masked_h;
     begin.c_first = c_;
-    begin.h_n = args_.h_n, begin.c_n = args_.c_n;
+    begin.h_n = args_.h_n;
+    begin.c_n = args_.c_n;
     return Launch(Kernel::layer_begin_f32, std::max(n_.S, n_.H), begin);
   }
 
@@ -158,7 +162,8 @@ class ForwardSteps {
     args.step = StepAt(t, gates);
     args.recurrent = args_.in.recurrent_kernel;
     args.h_before = HBefore(t);
-    args.steps = steps, args.c_stride = c_stride();
+    args.steps = steps;
+    args.c_stride = c_stride();
     return persistent_.Run(call_, args);
   }
 

@@ -25,11 +25,18 @@ Status RowSums::Allocate(int64_t most_columns) {
 Status RowSums::Add(const RowSum& sum) const {
   if (sum.to == nullptr) return Status();
   elementwise::SumRows args = {};
-  args.a = sum.a, args.b = sum.b, args.stats = sum.stats, args.partial = partial_;
+  args.a = sum.a;
+  args.b = sum.b;
+  args.stats = sum.stats;
+  args.partial = partial_;
   args.steps = StepsFrom(p_, lengths_, 0);
-  args.rows = p_.max_time * p_.batch, args.columns = sum.columns;
-  args.a_size = sum.a_size, args.b_size = sum.b_size, args.stats_size = elementwise::kStats;
-  args.chunks = chunks_.count, args.chunk_rows = chunks_.rows;
+  args.rows = p_.max_time * p_.batch;
+  args.columns = sum.columns;
+  args.a_size = sum.a_size;
+  args.b_size = sum.b_size;
+  args.stats_size = elementwise::kStats;
+  args.chunks = chunks_.count;
+  args.chunk_rows = chunks_.rows;
   args.a_element = sum.a_is_wide ? elementwise::kArithmetic : ElementOf(p_.dtype);
   RNN_OPS_RETURN_IF_ERROR(call_.Launch(KernelForMath(Kernel::sum_rows_f32, p_.dtype), chunks_.count,
                                        sum.columns, args));

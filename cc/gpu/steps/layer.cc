@@ -104,9 +104,13 @@ LayerReserve::LayerReserve(const LayerProblem& p) {
 elementwise::LayerCall CallOf(const LayerProblem& p, const LayerInputs& in, void* header) {
   const LayerSizes n(p);
   elementwise::LayerCall call = {};
-  call.batch = n.B, call.units = n.H, call.hidden = n.S, call.max_time = n.T;
+  call.batch = n.B;
+  call.units = n.H;
+  call.hidden = n.S;
+  call.max_time = n.T;
   call.lengths = in.lengths;
-  call.input_h = in.h0, call.input_c = n.has_c ? in.c0 : nullptr;
+  call.input_h = in.h0;
+  call.input_c = n.has_c ? in.c0 : nullptr;
   call.bias = in.bias;
   call.peepholes = p.has_peepholes ? in.peepholes : nullptr;
   call.layer_norm = p.has_layer_norm ? in.layer_norm : nullptr;
@@ -116,12 +120,14 @@ elementwise::LayerCall CallOf(const LayerProblem& p, const LayerInputs& in, void
   call.fingerprint = Fingerprint(p);
   call.element = ElementOf(p.dtype);
   call.bias_rows = p.bias_rows;
-  call.gates = static_cast<int>(n.G), call.saved = static_cast<int>(n.saved);
+  call.gates = static_cast<int>(n.G);
+  call.saved = static_cast<int>(n.saved);
   call.activation = static_cast<int>(StateActivation(p));
   call.recurrent_activation = static_cast<int>(p.recurrent_activation);
   call.cell_clip = p.cell_clip;
   call.proj_clip = p.num_proj > 0 ? p.proj_clip : 0.0f;
-  call.zoneout_h = p.zoneout_h, call.zoneout_c = p.zoneout_c;
+  call.zoneout_h = p.zoneout_h;
+  call.zoneout_c = p.zoneout_c;
   call.epsilon = p.layer_norm_epsilon;
   return call;
 }
@@ -173,11 +179,16 @@ elementwise::RowSteps StepsFrom(const LayerProblem& p, const int32_t* lengths, i
 Status MaskCopies(const ProductCall& call, const LayerProblem& p, const void* masks, int64_t gates,
                   int64_t width, const MaskedCopy& copy) {
   elementwise::ApplyMasks args = {};
-  args.from = copy.from, args.masks = masks, args.to = copy.to;
+  args.from = copy.from;
+  args.masks = masks;
+  args.to = copy.to;
   args.steps = copy.steps;
-  args.rows = copy.rows, args.width = width;
-  args.all_rows = copy.all_rows, args.first_row = copy.first_row;
-  args.gates = static_cast<int>(gates), args.element = ElementOf(p.dtype);
+  args.rows = copy.rows;
+  args.width = width;
+  args.all_rows = copy.all_rows;
+  args.first_row = copy.first_row;
+  args.gates = static_cast<int>(gates);
+  args.element = ElementOf(p.dtype);
   return call.Launch(KernelForMath(Kernel::apply_masks_f32, p.dtype), copy.rows, width, args);
 }
 

@@ -31,7 +31,8 @@ class PersistentSteps {
   template <typename Args>
   Status Run(const ProductCall& call, Args args) const {
     for (const Part& part : parts_) {
-      args.first_row = part.first_row, args.rows = static_cast<int>(part.rows);
+      args.first_row = part.first_row;
+      args.rows = static_cast<int>(part.rows);
       RNN_OPS_RETURN_IF_ERROR(call.persistent().Launch(call.place(), part.kernel, memory_, args));
     }
     return Status();

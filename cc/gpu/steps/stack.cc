@@ -101,17 +101,26 @@ Status StackCall::Input(int64_t layer, int64_t dir, const void* user, const void
 Status StackCall::Move(const SequenceView& from, const SequenceView& to, int64_t width,
                        int64_t layer, int64_t column, bool adds) const {
   elementwise::MoveSequence args = {};
-  args.from = from.data, args.to = const_cast<void*>(to.data);
+  args.from = from.data;
+  args.to = const_cast<void*>(to.data);
   args.lengths = lengths_;
-  args.batch = p_.batch, args.max_time = p_.max_time, args.width = width;
-  args.from_row = from.row_size, args.to_row = to.row_size;
-  args.from_time_major = from.time_major, args.to_time_major = to.time_major;
-  args.from_reversed = from.reversed, args.to_reversed = to.reversed;
+  args.batch = p_.batch;
+  args.max_time = p_.max_time;
+  args.width = width;
+  args.from_row = from.row_size;
+  args.to_row = to.row_size;
+  args.from_time_major = from.time_major;
+  args.to_time_major = to.time_major;
+  args.from_reversed = from.reversed;
+  args.to_reversed = to.reversed;
   args.adds = adds;
   args.element = ElementOf(p_.dtype);
   if (layer != kNone && drops()) {
-    args.rate = rate_, args.layer = static_cast<unsigned>(layer), args.first_column = column;
-    args.stores_key = stores_key_, args.key = key_;
+    args.rate = rate_;
+    args.layer = static_cast<unsigned>(layer);
+    args.first_column = column;
+    args.stores_key = stores_key_;
+    args.key = key_;
     args.stored_key = static_cast<unsigned long long*>(header_);
   }
   return products_.Launch(KernelForMath(Kernel::move_sequence_f32, p_.dtype), rows(), width, args);
@@ -343,9 +352,11 @@ class StackBackward {
         call_.BeginLayer(layer, dir, args_.x, args_.params, &args.problem, &args.in));
     args.y = call_.outputs[pseudo];
     RNN_OPS_RETURN_IF_ERROR(OutputGradient(layer, dir, &args.dy));
-    args.dh_n = At(dh_n_, p_.dtype, row * S), args.dh0 = At(dh0_, p_.dtype, row * S);
+    args.dh_n = At(dh_n_, p_.dtype, row * S);
+    args.dh0 = At(dh0_, p_.dtype, row * S);
     if (is_lstm_) {
-      args.dc_n = At(dc_n_, p_.dtype, row * H), args.dc0 = At(dc0_, p_.dtype, row * H);
+      args.dc_n = At(dc_n_, p_.dtype, row * H);
+      args.dc0 = At(dc0_, p_.dtype, row * H);
     }
     args.reserve = reserve_ + reserve_parts_.layer_at(pseudo);
     const SequenceView below = GradientBelow(layer);

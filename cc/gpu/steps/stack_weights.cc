@@ -9,9 +9,14 @@ namespace rnn_ops::gpu {
 // From a block [gates*units, inputs] of the buffer to [inputs, gates*units].
 elementwise::CopyGates LayerWeights::Matrix(const ParamBlock& block, int64_t gates) const {
   elementwise::CopyGates copy = {};
-  copy.rows = block.cols, copy.units = block.rows / gates;
-  copy.from_row = 1, copy.from_gate = copy.units * block.cols, copy.from_unit = block.cols;
-  copy.to_row = block.rows, copy.to_gate = copy.units, copy.to_unit = 1;
+  copy.rows = block.cols;
+  copy.units = block.rows / gates;
+  copy.from_row = 1;
+  copy.from_gate = copy.units * block.cols;
+  copy.from_unit = block.cols;
+  copy.to_row = block.rows;
+  copy.to_gate = copy.units;
+  copy.to_unit = 1;
   copy.gates = static_cast<int>(gates);
   copy.swaps = is_gru() ? 1 : 0;
   copy.element = ElementOf(p_.dtype);
@@ -21,7 +26,9 @@ elementwise::CopyGates LayerWeights::Matrix(const ParamBlock& block, int64_t gat
 // Both biases, [2, gates*units].
 elementwise::CopyGates LayerWeights::Bias() const {
   elementwise::CopyGates copy = Matrix({0, columns(), 2}, p_.num_gates());
-  copy.from_row = columns(), copy.from_gate = p_.num_units, copy.from_unit = 1;
+  copy.from_row = columns();
+  copy.from_gate = p_.num_units;
+  copy.from_unit = 1;
   return copy;
 }
 
@@ -35,7 +42,8 @@ Status LayerWeights::ReadBlock(elementwise::CopyGates copy, const void* from,
   void* made = nullptr;
   RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the weights of a layer",
                                         copy.rows * copy.gates * copy.units, p_.dtype, &made));
-  copy.from = from, copy.to = made;
+  copy.from = from;
+  copy.to = made;
   *to = made;
   return Launch(copy);
 }
@@ -44,7 +52,8 @@ Status LayerWeights::WriteBlock(elementwise::CopyGates copy, const void* from, v
   std::swap(copy.from_row, copy.to_row);
   std::swap(copy.from_gate, copy.to_gate);
   std::swap(copy.from_unit, copy.to_unit);
-  copy.from = from, copy.to = to;
+  copy.from = from;
+  copy.to = to;
   return Launch(copy);
 }
 

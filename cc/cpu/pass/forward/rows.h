@@ -184,21 +184,27 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
 
   // The rows that the recurrent weights multiply at a step.
   WeightedRows WeightedH(int64_t step) const {
-    return {p_.operands, Alive(TimeOf(step)), BatchRowsOf(seq_.batch),
-            static_cast<bool>(layer_.recurrent_masks)};
+    WeightedRows rows;
+    rows.a = p_.operands;
+    rows.rows = Alive(TimeOf(step));
+    rows.batch = BatchRowsOf(seq_.batch);
+    rows.gated = static_cast<bool>(layer_.recurrent_masks);
+    return rows;
   }
 
   StepRows<T> RowsOf(int64_t step) const {
-    return {p_.h_prev,
-            p_.gates + gate_row_,
-            p_.c_prev,
-            p_.c,
-            p_.out,
-            /*first_row=*/seq_.start[TimeOf(step)] + j0_,
-            s_.units,
-            /*first_block=*/0,
-            dir_.weights.packed.split_bias,
-            rounds() || rounds_y() ? p_.rounded : nullptr};
+    StepRows<T> rows;
+    rows.h_prev = p_.h_prev;
+    rows.gates = p_.gates + gate_row_;
+    rows.c_prev = p_.c_prev;
+    rows.c = p_.c;
+    rows.out = p_.out;
+    rows.first_row = seq_.start[TimeOf(step)] + j0_;
+    rows.units = s_.units;
+    rows.first_block = 0;
+    rows.split_bias = dir_.weights.packed.split_bias;
+    rows.rounded = rounds() || rounds_y() ? p_.rounded : nullptr;
+    return rows;
   }
 
  protected:
@@ -339,7 +345,10 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
   // Finds the row of the step block where the gates of the step begin: behind the steps visited
   // before.
   void FindGateRow(int64_t step) {
-    if (gate_step_ < block_begin_ || gate_step_ > step) gate_step_ = block_begin_, gate_row_ = 0;
+    if (gate_step_ < block_begin_ || gate_step_ > step) {
+      gate_step_ = block_begin_;
+      gate_row_ = 0;
+    }
     for (; gate_step_ < step; ++gate_step_) gate_row_ += Alive(TimeOf(gate_step_));
   }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cc/core/op/layer_norm_rows.h"
 #include "cc/core/op/param_offsets.h"
 #include "cc/cpu/cell/cells.h"
 #include "cc/cpu/cell/lstm_layer_norm.h"
@@ -168,10 +169,6 @@ const T* PadPeepholes(const T* const (&rows)[3], const Sizes<T>& s, T* padded) {
 }
 
 // The weights of normalizations and their gradients, in the order of the cell.
-
-// Rows of the tensor layer_norm. For x and h, this is the row of the first gate, and the other
-// three gates follow. c has one row each.
-enum LayerNormRow { kGammaX = 0, kBetaX = 4, kGammaH = 8, kBetaH = 12, kGammaC = 16, kBetaC = 17 };
 
 template <typename T>
 int64_t LayerNormElements(const Sizes<T>& s) {

@@ -19,7 +19,9 @@ struct Gru {
     const A update = args.Gate(x[kUpdate] + h[kUpdate]);
     const A reset = args.Gate(x[kReset] + h[kReset]);
     const A candidate = args.State(x[kCandidate] + reset * h[kCandidate]);
-    saved[kUpdate] = update, saved[kReset] = reset, saved[kCandidate] = candidate;
+    saved[kUpdate] = update;
+    saved[kReset] = reset;
+    saved[kCandidate] = candidate;
     saved[kFromH] = h[kCandidate];
     *h_new = update * args.h_prev + (A(1) - update) * candidate;
   }

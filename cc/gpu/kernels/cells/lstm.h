@@ -24,13 +24,16 @@ struct Lstm {
       in += args.c_prev * args.peepholes[0];
       forget += args.c_prev * args.peepholes[1];
     }
-    in = args.Gate(in), forget = args.Gate(forget);
+    in = args.Gate(in);
+    forget = args.Gate(forget);
     const A candidate = args.State(x[kCandidate] + h[kCandidate]);
     *c = Clipped(args, forget * args.c_prev + in * candidate);
     A out = x[kOutput] + h[kOutput];
     if (args.has_peepholes) out += *c * args.peepholes[2];
     out = args.Gate(out);
-    saved[kInput] = in, saved[kForget] = forget, saved[kCandidate] = candidate;
+    saved[kInput] = in;
+    saved[kForget] = forget;
+    saved[kCandidate] = candidate;
     saved[kOutput] = out;
     *h_new = out * args.State(*c);
   }

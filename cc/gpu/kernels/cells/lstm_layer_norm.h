@@ -62,8 +62,8 @@ struct LstmLayerNorm {
                             A* gates) const {
     for (int g = 0; g < kGates; ++g) {
       const Int64 at = g * call.units + u;
-      const A sum = x.Unit(from_x[at]) * Weight(kScaleX + g, u) + Weight(kShiftX + g, u) +
-                    h.Unit(from_h[at]) * Weight(kScaleH + g, u) + Weight(kShiftH + g, u) +
+      const A sum = x.Unit(from_x[at]) * Weight(kGammaX + g, u) + Weight(kBetaX + g, u) +
+                    h.Unit(from_h[at]) * Weight(kGammaH + g, u) + Weight(kBetaH + g, u) +
                     BiasOf<A>(call, 0, at);
       gates[g] = g == kCandidate ? args.State(sum) : args.Gate(sum);
     }
@@ -98,7 +98,7 @@ RNN_OPS_DEVICE void StepLayerNorm(const LayerStep& p) {
     }
     const Moments<A> of_c = MomentsOf(c, 1, H, A(call.epsilon));
     RNN_OPS_FOR_COLUMNS(u, H) {
-      const A made = of_c.Unit(c[u]) * cell.Weight(kScaleC, u) + cell.Weight(kShiftC, u);
+      const A made = of_c.Unit(c[u]) * cell.Weight(kGammaC, u) + cell.Weight(kBetaC, u);
       StoreC(p, b, u, made);
       StoreH(p, b, u, from_h[u] * CellArgsOf<A>(call, u).State(made));
     }
@@ -138,7 +138,7 @@ struct LayerNormBack {
       const A of_shift = GradientOfC<A>(p, b, u) + dh * out * args.StateSlope(state);
       dc_scaled[u] = of_shift;
       c_unit[u] = of_c.Unit(c_unit[u]);
-      dc[u] = of_shift * cell.Weight(kScaleC, u);
+      dc[u] = of_shift * cell.Weight(kGammaC, u);
       *sum += dc[u];
       *product += dc[u] * c_unit[u];
     }
@@ -156,10 +156,12 @@ struct LayerNormBack {
       gates[C::kCandidate * H + u] = d * in * args.StateSlope(candidate);
       dc[u] = d * forget;
       RNN_OPS_NO_UNROLL for (int g = 0; g < C::kGates; ++g) {
-        const A of_x = gates[g * H + u] * cell.Weight(kScaleX + g, u);
-        const A of_h = gates[g * H + u] * cell.Weight(kScaleH + g, u);
-        sums[0] += of_x, sums[1] += of_x * cell.x.Unit(from_x[g * H + u]);
-        sums[2] += of_h, sums[3] += of_h * cell.h.Unit(from_h[g * H + u]);
+        const A of_x = gates[g * H + u] * cell.Weight(kGammaX + g, u);
+        const A of_h = gates[g * H + u] * cell.Weight(kGammaH + g, u);
+        sums[0] += of_x;
+        sums[1] += of_x * cell.x.Unit(from_x[g * H + u]);
+        sums[2] += of_h;
+        sums[3] += of_h * cell.h.Unit(from_h[g * H + u]);
       }
     }
   }
@@ -168,8 +170,8 @@ struct LayerNormBack {
     RNN_OPS_FOR_COLUMNS(u, H) {
       RNN_OPS_NO_UNROLL for (int g = 0; g < C::kGates; ++g) {
         const Int64 at = g * H + u, to = b * C::kGates * H + at;
-        const A of_x = gates[at] * cell.Weight(kScaleX + g, u);
-        const A of_h = gates[at] * cell.Weight(kScaleH + g, u);
+        const A of_x = gates[at] * cell.Weight(kGammaX + g, u);
+        const A of_h = gates[at] * cell.Weight(kGammaH + g, u);
         const A dx = cell.x.Back(cell.x.Unit(from_x[at]), of_x, means[0], means[1]);
         const A dh = cell.h.Back(cell.h.Unit(from_h[at]), of_h, means[2], means[3]);
         PutElement(p.call.element, dx, p.dgates_x, to);
@@ -220,8 +222,10 @@ RNN_OPS_DEVICE void BackLayerNorm(const LayerBackStep& p) {
     row.Products(sums);
     if (FirstColumn() == 0) {
       A* stats = static_cast<A*>(p.stats) + b * kStats;
-      stats[kMeanX] = cell.x.mean, stats[kSlopeX] = cell.x.slope;
-      stats[kMeanH] = cell.h.mean, stats[kSlopeH] = cell.h.slope;
+      stats[kMeanX] = cell.x.mean;
+      stats[kSlopeX] = cell.x.slope;
+      stats[kMeanH] = cell.h.mean;
+      stats[kSlopeH] = cell.h.slope;
     }
   }
 }

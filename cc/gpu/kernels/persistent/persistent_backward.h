@@ -85,7 +85,8 @@ struct BackwardBlock {
 
   RNN_OPS_DEVICE void LoadUnits() {
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
-      direct[i] = dc[i] = carried[i] = h_prev[i] = c_prev[i] = 0, steps[i] = 0;
+      direct[i] = dc[i] = carried[i] = h_prev[i] = c_prev[i] = 0;
+      steps[i] = 0;
       if (!Has(i)) continue;
       steps[i] = (int)StepsOf(call, BatchRow(i));
       LoadStep(i, (int)call.max_time - 1);
@@ -121,7 +122,8 @@ struct BackwardBlock {
         const Quartet a = {low.at[e], high.at[e], low.at[e + 1], high.at[e + 1]};
         Pair b[S::kParts];
         RNN_OPS_UNROLL for (int n = 0; n < S::kParts; ++n) {
-          b[n][0] = weights[n][kFirst + k][e], b[n][1] = weights[n][kFirst + k][e + 1];
+          b[n][0] = weights[n][kFirst + k][e];
+          b[n][1] = weights[n][kFirst + k][e + 1];
         }
         Operand::template Multiply<S::kParts>(sums, a, b, zero);
       }
@@ -220,7 +222,8 @@ struct BackwardBlock {
     }
     C::Backward(args, saved[item], of_h - kept_h * of_h, &d);
     RNN_OPS_UNROLL for (int g = 0; g < C::kGates; ++g) {
-      dx[item][g] = d.dx[g] + fault, dh[item][g] = d.dh[g] + fault;
+      dx[item][g] = d.dx[g] + fault;
+      dh[item][g] = d.dh[g] + fault;
     }
     if (C::kHasC) dc[item] = d.dc + kept_dc + fault;
     direct[item] = d.direct + kept_h * of_h + fault;

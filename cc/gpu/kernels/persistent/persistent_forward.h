@@ -92,7 +92,8 @@ struct ForwardBlock {
     bias_h = 0;
     LoadBias();
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
-      h[i] = c[i] = 0, steps[i] = 0;
+      h[i] = c[i] = 0;
+      steps[i] = 0;
       if (!Has(i)) continue;
       const Int64 b = BatchRow(i), at = b * H + Column();
       steps[i] = (int)(StepsOf(call, b) - p.step.t);
@@ -147,7 +148,8 @@ struct ForwardBlock {
           const Quartet a = {low.at[e], high.at[e], low.at[e + 1], high.at[e + 1]};
           Pair b[kN];
           RNN_OPS_UNROLL for (int n = 0; n < kN; ++n) {
-            b[n][0] = v[k][n].at[e], b[n][1] = v[k][n].at[e + 1];
+            b[n][0] = v[k][n].at[e];
+            b[n][1] = v[k][n].at[e + 1];
           }
           Operand::template Multiply<kN>(sums[m], a, b, zero);
         }

@@ -126,7 +126,8 @@ struct PersistentCell {
       args.activation = Cell::kGates == 1 ? call.activation : kTanhNumber;
       args.recurrent_activation = kSigmoidNumber;
     }
-    args.h_prev = h_prev, args.c_prev = c_prev;
+    args.h_prev = h_prev;
+    args.c_prev = c_prev;
     return args;
   }
 
