@@ -31,10 +31,9 @@ MAY_IMPORT = {
     "keras/_internals": "params/keras keras",
     "keras/path": "keras/_internals native plain raw_ops keras numpy tensorflow",
     "keras/layers": "keras/_internals keras/path native params params/keras raw_ops keras numpy tensorflow",
-    "keras/_convert/stacks": "keras/layers keras/path params params/keras keras numpy",
-    "keras/_convert": "keras/_convert/stacks keras/_internals keras/layers keras/path params params/keras"
+    "keras/_convert": "keras/_internals keras/layers keras/path params params/keras"
     " params/onnx keras numpy tensorflow",
-    "keras/_report": "keras/_convert keras/_convert/stacks keras/layers keras/path native params/keras keras"
+    "keras/_report": "keras/_convert keras/layers keras/path native params/keras keras"
     " numpy tensorflow",
     "keras/_export": "export keras/_convert keras/_internals keras/_report keras/layers keras/path"
     " params/keras keras numpy tensorflow",

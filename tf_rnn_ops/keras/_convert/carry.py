@@ -62,21 +62,13 @@ def carry_state(pairs):
     for layer, new_layer in pairs.layers:
         if new_layer.trainable != layer.trainable:
             new_layer.trainable = layer.trainable
-        jit_flag.carry([layer], [new_layer])
+        jit_flag.carry(layer, new_layer)
         if isinstance(layer, (*_RECURRENT, CudnnStack)):
             _carry_recurrent(layer, new_layer)
     # `trainable` of a layer also sets `trainable` of the variables, so set the variables afterwards.
     for variable, new_variable in pairs.variables:
         if new_variable.trainable != variable.trainable:
             new_variable.trainable = variable.trainable
-
-
-def carry_group(group):
-    """Copies weights, states and flags of a stack to its KerasStack."""
-    if group.old:
-        for variable, value in zip(group.new, group.values(), strict=True):
-            variable.assign(value)
-    group.carry_flags()
 
 
 def _carry_own_state(layer, new_layer):

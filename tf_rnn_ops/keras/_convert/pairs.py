@@ -36,13 +36,12 @@ def variable_class():
     return type(keras.random.SeedGenerator(0).state)
 
 
-def pair(model, copy, replaced=()):
+def pair(model, copy):
     """Pairs the layers and variables of a model with those of its copy, without Input layers.
 
     Args:
         model: A Keras 3 model or layer.
         copy: Its copy.
-        replaced: Ids of the layers of `model` that the copy replaces, and of their replacements.
 
     Returns:
         Pairs.
@@ -50,7 +49,7 @@ def pair(model, copy, replaced=()):
     Raises:
         ValueError: The model and its copy do not have the same layers and variables.
     """
-    walk = _Walk(model, replaced)
+    walk = _Walk(model)
     walk.layer(model, copy, model.name)
     return Pairs(list(walk.layers.values()), list(walk.variables.values()))
 
@@ -63,10 +62,10 @@ class _Walk:
         variables: {id of a variable: (variable, copy)}.
     """
 
-    def __init__(self, model, replaced):
+    def __init__(self, model):
         self.layers, self.variables = {}, {}
         self._seeds, self._paths, self._sources = {}, {}, {}
-        self._model, self._replaced = model, set(replaced)
+        self._model = model
 
     def layer(self, layer, copy, path):
         """Pairs two layers, their inner layers and their variables."""
@@ -95,8 +94,7 @@ class _Walk:
     def _attributes(self, value, copy, path, around):
         """Pairs the values of two attributes, or two elements of containers. `around`: the containers."""
         if isinstance(value, keras.layers.Layer) and isinstance(copy, keras.layers.Layer):
-            if not {id(value), id(copy)} & self._replaced:
-                self.layer(value, copy, path)
+            self.layer(value, copy, path)
         elif isinstance(value, variable_class()) and isinstance(copy, variable_class()):
             self._variable(value, copy, path)
         elif isinstance(value, keras.random.SeedGenerator):
@@ -132,11 +130,7 @@ class _Walk:
 
         A copy may have more of them, since its inner models do not share them.
         """
-        return [
-            one
-            for one in things
-            if not isinstance(one, keras.layers.InputLayer) and id(one) not in self._replaced
-        ]
+        return [one for one in things if not isinstance(one, keras.layers.InputLayer)]
 
     def _variable(self, variable, copy, path):
         if self._record(self.variables, variable, copy, path) and variable.shape != copy.shape:
