@@ -19,7 +19,7 @@ def from_cudnn_layer(source: Any) -> Converted:
     reads it as [H, I]. So their matrices are not the matrices of a Keras LSTM or GRU.
 
     Args:
-        source: A layer, a model whose recurrent layers are one stack, a list of layers, or the weights
+        source: A layer, a sequential model, a list of layers, or the weights
             that get_weights() returns. The weights of one layer are [kernel, recurrent_kernel, bias]. A
             Bidirectional layer has the weights of the forward layer and then of the backward layer. A
             stack is a list of such lists.
@@ -38,7 +38,7 @@ def from_cudnn_layer(source: Any) -> Converted:
         >>> converted.layout.rnn_mode, converted.params.shape
         ('lstm', (84,))
     """
-    wanted = "CuDNNLSTM or CuDNNGRU layers, a model or a list of weights"
+    wanted = "CuDNNLSTM or CuDNNGRU layers, a sequential model or a list of weights"
     layers, _ = layers_of(source, objects.cudnn_stack, wanted, per_cell=(3,))
     cells, num_dirs = cells_of(layers, (3,), _cell)
     return converted({4: "lstm", 3: "gru"}[len(cells[0].w)], cells, num_dirs)

@@ -34,12 +34,11 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
 
     Args:
         source: Layers or weights. Layers: an LSTM, GRU, SimpleRNN, or a Bidirectional layer around one
-            (with merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a sequential or functional model
-            whose recurrent layers are one stack, with only dropout between them, no initial states and no mask
-            but that of a layer such as Masking; a list of layers; or a layer such as
-            tf_rnn_ops.keras.CudnnLSTM. For a model that calls the layers in another way, give the list of
-            its recurrent layers: the caller passes states and masks. A subclass is accepted if it does not override
-            `call`. Weights: a list with the result of get_weights() for each layer: [kernel,
+            (with merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a sequential model with only
+            dropout between its recurrent layers; a list of layers; or a layer such as
+            tf_rnn_ops.keras.CudnnLSTM. For a functional model give the list of its recurrent layers, of which
+            each reads the output of the previous layer: the caller passes states and masks. A subclass is accepted if
+            it does not override `call`. Weights: a list with the result of get_weights() for each layer: [kernel,
             recurrent_kernel, bias], without the bias if use_bias=False. A Bidirectional layer has the
             weights of the forward layer and then of the backward layer. A single result of get_weights()
             is one layer.
@@ -52,7 +51,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     Raises:
         TypeError: `source` has another type.
         ValueError: An array has the wrong shape or type, the number of arrays is wrong, a layer does not
-            compute the function of the op, or a model does not call its recurrent layers as one stack.
+            compute the function of the op, or other layers are between the recurrent layers.
 
     Example:
         >>> import numpy as np
@@ -64,7 +63,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     """
     if hasattr(type(source), "from_converted"):  # a stack of tf_rnn_ops.keras
         return _of_stack(source)
-    wanted = "Keras layers, a model or a list of weights"
+    wanted = "Keras layers, a sequential model or a list of weights"
     layers, found_mode = layers_of(source, objects.keras_stack, wanted, per_cell=(2, 3))
     cells, num_dirs = cells_of(layers, (2, 3), _cell)
     mode = mode_of(len(cells[0].w), found_mode or rnn_mode, "these Keras layers")
