@@ -200,7 +200,7 @@ def _mode(layer: Any) -> str | None:
     if kind == "GRU":
         # Keras 2.0 had no such argument, and applied the reset gate before the product.
         _require(layer, "reset_after", config.get("reset_after", False), True)
-    return {"LSTM": "lstm", "GRU": "gru", "SimpleRNN": "rnn_tanh"}.get(kind)
+    return {"LSTM": "lstm", "GRU": "gru", "SimpleRNN": "rnn_tanh"}.get(kind or "")
 
 
 def _check_same(layers: list, modes: list) -> None:
