@@ -40,7 +40,8 @@ def from_onnx(
     1/6 (as in Keras 3).
 
     Args:
-        source: A model that onnx.load returned, a list of params.OnnxNode, or a single params.OnnxNode.
+        source: A model that onnx.load returned, a list of params.OnnxNode, or a single params.OnnxNode. A model
+            needs the package onnxscript, which computes its constants.
         node: Name of the node of the model, or a list of names. None for all recurrent nodes in the order
             of the graph. Initial states must be absent, 0, or inputs of the graph. Lengths must be absent,
             T, or inputs of the graph. Inputs of the graph are then arguments of each call.
@@ -61,8 +62,9 @@ def from_onnx(
         nodes.
 
     Raises:
+        ImportError: `source` is a model, and onnxscript is missing.
         ValueError: A tensor has the wrong shape. A node has other activations, clip or input_forget,
-            which no layer of this package has. A weight is computed from inputs. Initial states or lengths
+            which no layer of this package has. A weight is not constant. Initial states or lengths
             are computed, or are the output of another node.
 
     Example:

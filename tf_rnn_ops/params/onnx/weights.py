@@ -31,23 +31,25 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
 
     Args:
         source: A model that onnx.load returned, a list of OnnxNodes, one for each layer, or a single
-            OnnxNode. Between two layers the model must join the directions: output [T, D, B, H] to [T, B,
-            D*H]. Weights may come from nodes that compute constants. Initial states must be absent, 0, or
-            inputs of the graph. Lengths must be absent, T, or inputs of the graph. Inputs of the graph are
-            then inputs of the op. A model needs the package onnx, which loaded it.
-        node: Name of the node of the model, or a list of names, one for each layer. None for all recurrent
-            nodes in the order of the graph. Several nodes must be one stack.
+            OnnxNode. Weights may come from nodes that compute constants, which the package onnxscript
+            computes. Initial states must be absent, 0, or inputs of the graph. Lengths must be absent, T, or
+            inputs of the graph. Inputs of the graph are then inputs of the op.
+        node: Name of the node of the model, or a list of names, one for each layer: each node must read the
+            output of the node before it with the directions joined, [T, D, B, H] to [T, B, D*H]. A node without a
+            name has the name of its first output. None for the only recurrent node.
 
     Returns:
         A Converted: the layout and the buffer.
 
     Raises:
         TypeError: `source` is neither a model nor OnnxNodes.
+        ImportError: `source` is a model, and onnxscript is missing.
         ValueError: A tensor has the wrong shape. A node has clip, input_forget, peepholes, other
             activations, the direction 'reverse' or, in a GRU, linear_before_reset=0, which the op does not
             have. tf_rnn_ops.keras.from_onnx converts such nodes except nodes with clip or input_forget.
-            The nodes of a model are not a stack. A weight is computed from inputs. Initial states or
-            lengths are computed, or are the output of another node.
+            A model has several recurrent nodes and `node` is None, or a node does not read the node before
+            it. A weight is not constant. Initial states or lengths are computed, or are the output of
+            another node.
 
     Example:
         >>> import numpy as np
