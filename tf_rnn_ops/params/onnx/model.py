@@ -13,8 +13,7 @@ import numpy as np
 RECURRENT = ("LSTM", "GRU", "RNN")
 _DOMAINS = ("", "ai.onnx")
 _WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
-_STATES = {"LSTM": ((5, "initial_h"), (6, "initial_c"))}
-_STATES |= {op_type: _STATES["LSTM"][:1] for op_type in ("GRU", "RNN")}
+_STATES = ((5, "initial_h"), (6, "initial_c"))
 _SEQUENCE, _LENGTHS = 0, 4
 _OUTPUTS = ("Y", "Y_h", "Y_c")
 # Nodes that move elements without changing their values.
@@ -67,7 +66,7 @@ def recurrent_nodes(model: Any, names: Sequence[str] | None, stack: bool) -> lis
     for before, node in zip(nodes, nodes[1:]) if stack else ():
         _check_link(before, node)
     for node in nodes:
-        for k, what in _STATES[node.op_type]:
+        for k, what in _STATES if node.op_type == "LSTM" else _STATES[:1]:
             _check_state(what, node, _input(node, k), sequences)
         _check_lengths(node)
     return [
