@@ -5,7 +5,8 @@ from typing import Any, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params.cells import Converted, as_array, converted, reorder, to_cells
+from tf_rnn_ops.params.cells import Converted, as_array, converted, to_cells
+from tf_rnn_ops.params.gates import reorder
 from tf_rnn_ops.params.layout import Layout
 from tf_rnn_ops.params.onnx.nodes import (
     USUAL_ACTIVATIONS,
@@ -18,8 +19,6 @@ from tf_rnn_ops.params.onnx.nodes import (
     nodes_of,
 )
 
-# For each gate of ONNX its number in the buffer. ONNX has i, o, f, c and z, r, h.
-_TO_ONNX = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 _OP_TYPES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 _ELSEWHERE = "tf_rnn_ops.keras.from_onnx makes a Keras layer of such a node."
 
@@ -102,7 +101,6 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     if layout.num_proj:
         raise ValueError(f"ONNX has no LSTM with a projection, but num_proj is {layout.num_proj}.")
     op_type = _OP_TYPES[layout.rnn_mode]
-    order = _TO_ONNX[op_type]
     num_dirs = layout.num_directions
     attributes = {
         "hidden_size": layout.num_units,
@@ -115,13 +113,14 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     cells = to_cells(layout, params)
 
     def join(arrays):
-        return np.stack([reorder(array, order).reshape(-1, array.shape[2]) for array in arrays])
+        in_onnx = [reorder(array, "buffer", "onnx") for array in arrays]
+        return np.stack([array.reshape(-1, array.shape[2]) for array in in_onnx])
 
     nodes = []
     for k in range(0, len(cells), num_dirs):
         layer = cells[k : k + num_dirs]
         biases = [
-            np.concatenate([reorder(cell.bw, order).ravel(), reorder(cell.br, order).ravel()])
+            np.concatenate([reorder(bias, "buffer", "onnx").ravel() for bias in (cell.bw, cell.br)])
             for cell in layer
         ]
         nodes.append(
