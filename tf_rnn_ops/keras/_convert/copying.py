@@ -12,18 +12,19 @@ from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of
+from tf_rnn_ops.keras._internals.tensors import call_of
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.params.keras.internals import call_of, flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # Methods of the class that each layer hides by an attribute.
 _HIDDEN_BY_KERAS = ("build", "quantize")
 # Methods that only a user calls: a copy without the change computes the same.
 _OF_USERS = (
-    *("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"),
-    *("save", "save_weights", "load_weights", "export", "summary"),
-)
+    "fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch",
+    "save", "save_weights", "load_weights", "export", "summary",
+)  # fmt: skip
 
 
 def copy_of(model, classes, compiled=True):
