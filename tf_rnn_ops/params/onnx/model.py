@@ -248,7 +248,7 @@ def _is_input(value: Any) -> bool:
 def _check_state(what: str, node: Any, value: Any, sequences: set[int]) -> None:
     """Raises ValueError unless an initial state is missing, 0, or elements of an input of the graph.
 
-    `sequences`: ids of the tensors that nodes read as their sequence, whose first steps are no states.
+    `sequences`: ids of the tensors that nodes read as their sequence, whose first steps are not states.
     """
     if all(map(_is_zero, _moved(value))):
         return
