@@ -185,3 +185,36 @@ def test_parts_without_a_config():
     ):
         with pytest.raises(ValueError, match=match):
             tf_rnn_ops.keras.convert(compiled(**arguments))
+
+
+class Nameless(keras.layers.Layer):
+    """Its config lacks the name, so a copy has another one."""
+
+    def call(self, x):
+        return x
+
+    def get_config(self):
+        return {}
+
+
+def test_losses_by_the_names_of_outputs(rng):
+    """A name of an output is that of its layer."""
+    inputs = keras.Input((None, 3))
+    outputs = [
+        Nameless(name="a")(keras.layers.LSTM(4)(inputs)),
+        keras.layers.GRU(4, name="z")(inputs),
+    ]
+    model = keras.Model(inputs, outputs)
+    model.compile(
+        "sgd",
+        loss={"a": "mse", "z": "mae"},
+        loss_weights={"a": 2.0, "z": 3.0},
+        metrics={"z": ["mse"]},
+        weighted_metrics={"a": ["mae"]},
+    )
+    x = rng.normal(size=(2, 5, 3)).astype("float32")
+    wanted = [rng.normal(size=(2, 4)) for _ in range(2)]
+    copy = tf_rnn_ops.keras.convert(model)
+    assert copy.output_names[0] != "a"
+    got = copy.evaluate(x, wanted, verbose=0)
+    np.testing.assert_allclose(got, model.evaluate(x, wanted, verbose=0), rtol=1e-5)

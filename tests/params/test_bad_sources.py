@@ -6,8 +6,8 @@ import pytest
 from tf_rnn_ops import params
 
 CONVERTERS = {
-    params.from_keras: "source must be Keras layers, a model or a list of weights",
-    params.from_cudnn_layer: "source must be CuDNNLSTM or CuDNNGRU layers, a model or a list",
+    params.from_keras: "source must be Keras layers, a sequential model or a list of weights",
+    params.from_cudnn_layer: "source must be CuDNNLSTM or CuDNNGRU layers, a sequential model or a list",
     params.from_onnx: "source must be a model, as onnx.load returns it, or OnnxNodes",
     params.from_torch: "source must be a module of PyTorch or its state_dict",
 }

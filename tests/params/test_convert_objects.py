@@ -1,7 +1,5 @@
 """Converters that take layers, modules and models, against the frameworks' own results."""
 
-import types
-
 import keras
 import numpy as np
 import op_runs
@@ -119,122 +117,6 @@ def test_refused_layers(make, match):
     model.build((None, None, INPUTS))
     with pytest.raises(ValueError, match=match):
         params.from_keras(model)
-
-
-def _lstm(name, **options):
-    return keras.layers.LSTM(UNITS, return_sequences=True, dtype="float64", name=name, **options)
-
-
-def _functional(connect):
-    inputs = keras.Input((5, UNITS), dtype="float64")
-    first, second = _lstm("first"), _lstm("second")
-    return keras.Model(inputs, connect(inputs, first(inputs), first, second))
-
-
-def _dropout():
-    return keras.layers.Dropout(0.5, dtype="float64")
-
-
-NO_STACKS = {
-    "an operation": lambda x, y, first, second: second(y + x),
-    "a slice": lambda x, y, first, second: second(y[:, ::-1]),
-    "a layer twice": lambda x, y, first, second: first(y),
-    "a layer twice, and another": lambda x, y, first, second: second(first(y)),
-    "side by side": lambda x, y, first, second: [y, second(x)],
-    "dropout beside": lambda x, y, first, second: [y, second(_dropout()(x))],
-}
-
-
-@pytest.mark.parametrize("connect", NO_STACKS.values(), ids=NO_STACKS)
-def test_functional_models_that_are_no_stacks(connect):
-    with pytest.raises(ValueError, match="The recurrent layer .* are not a stack"):
-        params.from_keras(_functional(connect))
-
-
-def _shared_dropout(x, y, first, second):
-    dropout = _dropout()
-    return second(dropout(first(dropout(x))))
-
-
-STACKS = {
-    "dropout between": lambda x, y, first, second: second(_dropout()(y)),
-    "one dropout twice": _shared_dropout,
-    "dropout first": lambda x, y, first, second: second(first(_dropout()(x))),
-}
-
-
-@pytest.mark.parametrize("connect", STACKS.values(), ids=STACKS)
-def test_functional_models_that_are_stacks(connect, rng):
-    x = rng.standard_normal((2, 5, UNITS))
-    model = _randomize(_functional(connect), rng)
-    converted = params.from_keras(model)
-    assert converted.layout.num_layers == 2
-    _assert_runs_as(converted, model, x)
-
-
-def test_a_layer_that_two_sequences_share(rng):
-    inputs = [keras.Input((5, UNITS), dtype="float64") for _ in range(2)]
-    layer = _lstm("shared")
-    model = _randomize(keras.Model(inputs, [layer(x) for x in inputs]), rng)
-    _assert_runs_as(params.from_keras(model), layer, rng.standard_normal((2, 5, UNITS)))
-
-
-def test_a_model_of_a_class_with_outputs_of_its_own(rng):
-    class Own(keras.Model):
-        def __init__(self):
-            super().__init__(dtype="float64")
-            self.rnn = _lstm("rnn")
-            self.outputs = keras.layers.Dense(2)
-
-        def call(self, x):
-            return self.outputs(self.rnn(x))
-
-    model, x = Own(), rng.standard_normal((2, 5, UNITS))
-    model(x)
-    _assert_runs_as(params.from_keras(model), model.rnn, x)
-
-
-class _Keras2Node:
-    """A call as Keras 2 records it: that of an input has its own output as input."""
-
-    def __init__(self, layer, inputs):
-        self.is_input, self.keras_inputs = not inputs, inputs
-        layer._inbound_nodes.append(self)
-        self.output = types.SimpleNamespace(
-            _keras_history=(layer, len(layer._inbound_nodes) - 1, 0)
-        )
-        self.input_tensors = inputs or [self.output]
-
-
-class KerasTensor:
-    """A mask of Keras 2: of one mask each tensor has another object, without a history."""
-
-
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("beside", [False, True])
-def test_a_functional_model_of_keras_2(beside, masked, rng):
-    inputs = type("InputLayer", (), {"name": "in"})()
-    dropout = type("Dropout", (), {"name": "drop"})()
-    first, second = _lstm("first"), _lstm("second")
-    for layer in (inputs, dropout, first, second):
-        object.__setattr__(layer, "_inbound_nodes", [])
-    for layer in (first, second):
-        layer.build((None, 5, UNITS))
-    x = _Keras2Node(inputs, []).output
-    x = _Keras2Node(dropout, [x]).output
-    y = _Keras2Node(first, [x]).output
-    for tensor in (x, y):
-        tensor._keras_mask = KerasTensor() if masked else None
-    z = _Keras2Node(second, [x if beside else y]).output
-    model = types.SimpleNamespace(layers=[inputs, dropout, first, second], outputs=[y, z])
-    model.get_weights = model.get_config = None
-    if beside:
-        with pytest.raises(
-            ValueError, match="'second' does not get the output of 'first'.* output 0 of 'in'"
-        ):
-            params.from_keras(model)
-    else:
-        assert params.from_keras(model).layout.num_layers == 2
 
 
 def test_a_stack_that_runs_backwards():
@@ -421,7 +303,7 @@ def test_bad_cudnn_weights(rng):
             "kernel of layer 1 must have shape",
         ),
         ([[kernel, recurrent, bias], [kernel] * 6], "Layer 1 must have 3 arrays"),
-        (keras.layers.LSTM(4), "no layer of class CuDNNLSTM, CuDNNGRU in LSTM"),
+        (keras.layers.LSTM(4), "of class LSTM is recurrent .* class CuDNNLSTM, CuDNNGRU only"),
         (backwards, "go_backwards of layer 'b' must be False"),
         (Bidirectional(backwards, forwards), "go_backwards of layer 'b' must be False"),
         (Bidirectional(forwards, forwards), "go_backwards of layer 'a' must be True"),

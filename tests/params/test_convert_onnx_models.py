@@ -49,7 +49,6 @@ def test_a_model_of_onnx(dtype, raw, constants, rng):
     attributes = {"linear_before_reset": 1}
     nodes = {n: params.OnnxNode("GRU", *arrays[n], attributes=attributes) for n in "ab"}
     for node, want in (
-        (None, [*nodes.values()]),
         (["a", "b"], [*nodes.values()]),
         ("b", nodes["b"]),
     ):
@@ -128,7 +127,7 @@ def test_nodes_of_onnx_that_are_no_stack(rng):
         for name in "ab"
     }  # fmt: skip
     model = _onnx_model(onnx, arrays)
-    assert params.from_onnx(model).layout.num_layers == 2
+    assert params.from_onnx(model, ["a", "b"]).layout.num_layers == 2
     (node,) = (node for node in model.graph.node if node.name == "b")
     (squeeze,) = (node for node in model.graph.node if node.op_type == "Squeeze")
     for given in (["xa"], [""], ["xb"], [], ["ya_h"]):
@@ -139,7 +138,7 @@ def test_nodes_of_onnx_that_are_no_stack(rng):
         with pytest.raises(
             ValueError, match="The node 'b' does not get the output of the node 'a'"
         ):
-            params.from_onnx(model)
+            params.from_onnx(model, ["a", "b"])
     assert params.from_onnx(model, "b").layout.num_layers == 1
     del node.input[:]
     with pytest.raises(ValueError):

@@ -12,6 +12,8 @@ import dataclasses
 
 import tensorflow as tf
 
+from tf_rnn_ops.params.gates import order
+
 
 def cell_prefix(layer, cell_name, direction, backward=False):
     """The scope of a cell's variables in the graph of a stack built from cells.
@@ -158,7 +160,7 @@ class GruFormat:
 
 
 FORMATS: dict[str, OneKernelFormat | GruFormat] = {
-    "lstm": OneKernelFormat(4, "cudnn_compatible_lstm_cell", (0, 2, 1, 3)),
+    "lstm": OneKernelFormat(4, "cudnn_compatible_lstm_cell", order("buffer", "tensorflow_1", 4)),
     "gru": GruFormat(),
     "rnn_tanh": OneKernelFormat(1, "basic_rnn_cell", (0,)),
     "rnn_relu": OneKernelFormat(1, "basic_rnn_cell", (0,)),

@@ -93,11 +93,6 @@ def converted(rnn_mode, cells, num_dirs):
     return Converted(layout, layout.pack(weights, biases))
 
 
-def reorder(stacked, order):
-    """Puts the gates, along the first axis, into another order."""
-    return stacked[list(order)]
-
-
 def add_exactly(first, second):
     """Adds two arrays. If one element is 0, the result has the exact bits of the other, also if it is -0."""
     return np.where(second == 0, first, np.where(first == 0, second, first + second))

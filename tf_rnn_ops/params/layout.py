@@ -9,12 +9,11 @@ from typing import Any, NamedTuple, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tf_rnn_ops.params import gates
+
 # The gates of each mode, in the order of the buffer.
 GATES = {
-    "rnn_relu": ("h",),
-    "rnn_tanh": ("h",),
-    "lstm": ("i", "f", "c", "o"),
-    "gru": ("r", "u", "h"),
+    mode: tuple(gates.of_modes("buffer")[mode]) for mode in ("rnn_relu", "rnn_tanh", "lstm", "gru")
 }
 INPUT_MODES = ("linear_input", "skip_input", "auto_select")
 DIRECTIONS = ("unidirectional", "bidirectional")

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tf_rnn_ops.params.gates import order
+
 
 def from_lstm_cell(
     kernel,
@@ -71,7 +73,7 @@ def from_lstm_cell(
     return [kernel[:inputs], kernel[inputs:], bias, *own]
 
 
-def _in_our_order(weights):
-    """The weights with the gates in the order i, f, c, o."""
-    i, c, f, o = np.split(weights, 4, axis=-1)
-    return np.concatenate([i, f, c, o], axis=-1)
+def _in_our_order(weights: np.ndarray) -> np.ndarray:
+    """The weights with the gates in Keras's order."""
+    gates = np.split(weights, 4, axis=-1)
+    return np.concatenate([gates[k] for k in order("tensorflow_1", "keras", 4)], axis=-1)

@@ -5,27 +5,11 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tf_rnn_ops.params.gates import of_modes
 from tf_rnn_ops.plain.recurrence import Step, clear_padding, matmul, run_steps
 
-# The order of the gates in this module. The gates with the recurrent activation come first.
-GATES = {
-    "lstm": "ifoc",
-    "gru": "ruh",
-    "gru_reset_before": "ruh",
-    "rnn": "h",
-    "rnn_tanh": "h",
-    "rnn_relu": "h",
-}
-
-# Keras's order of the gates, with the names of GATES.
-KERAS_GATES = {
-    "lstm": "ifco",
-    "gru": "urh",
-    "gru_reset_before": "urh",
-    "rnn": "h",
-    "rnn_tanh": "h",
-    "rnn_relu": "h",
-}
+# The order of the gates in this module, and Keras's order.
+GATES, KERAS_GATES = of_modes("plain"), of_modes("keras")
 
 _FUNCTIONS = {
     "tanh": tf.tanh,

@@ -6,15 +6,16 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops._op_table import PREFIX
+from tf_rnn_ops.params.gates import order
 from tf_rnn_ops.portable import _nodes
 from tf_rnn_ops.portable._adding import changed
 
 OPS = ("BlockLSTM", "BlockLSTMV2")
 """The ops of TensorFlow."""
 _OURS = f"{PREFIX}BlockLSTMV2"
-# The inputs whose columns are gates. BlockLSTM has the gates i, ci, f, o; BlockLSTMV2 has i, f, ci, o.
+# The inputs whose columns are gates.
 _BY_GATE = {4: "w", 8: "b"}
-_ORDER = (0, 2, 1, 3)
+_ORDER = order("tensorflow_1", "keras", 4)
 _FORGET = 1
 
 

@@ -17,7 +17,14 @@ import tf_rnn_ops.keras
 from support import subproc
 from support.hidden_names import hide
 from support.selection import all_but
-from tf_rnn_ops.keras._internals import layers, models, optimizers, overridden, quantization
+from tf_rnn_ops.keras._internals import (
+    layers,
+    models,
+    optimizers,
+    overridden,
+    quantization,
+    tensors,
+)
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.native.tf_internals import (
     checkpoints,
@@ -41,7 +48,7 @@ def look_up_again():
     cached += [registries._statistics]
     for function in (*cached, overridden.no_inner_loop, optimizers._check_exclusion):
         function.cache_clear()
-    internals._attaches.clear()
+    tensors._check_masks.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -238,7 +245,7 @@ BareModel.__module__ = "keras.bare"
 @pytest.mark.parametrize(
     ("name", "use", "make"),
     [
-        ("_keras_history", internals.call_of, Bare),
+        ("_keras_history", tensors.call_of, Bare),
         ("_flatten_layers", internals.flatten_layers, Bare),
         ("_layers", layers.inner_layers, Bare),
         ("_trainable_variables", layers.held, Bare),
@@ -271,9 +278,9 @@ def test_masks_under_another_name_are_not_ignored(monkeypatch):
         pytest.skip("this Keras sets the attribute in several places")
     monkeypatch.setattr(backend, "set_keras_mask", lambda x, mask: setattr(x, "_mask_of_x", mask))
     inputs = keras.Input((5, 3))
-    outputs = tf_rnn_ops.keras.CudnnLSTM(2)(keras.layers.Masking()(inputs))
+    masked = keras.layers.Masking()(inputs)
     with pytest.raises(RuntimeError, match="_keras_mask"):
-        tf_rnn_ops.keras.convert(keras.Model(inputs, outputs), to="keras")
+        tensors.mask_of(masked)
 
 
 def test_an_int8_layer_whose_bias_keras_casts():

@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "native": "numpy tensorflow",
     "params": "numpy",
     "params/keras": "params numpy",
-    "params/onnx": "params numpy onnx onnxruntime",
+    "params/onnx": "params numpy onnx_ir onnxscript",
     "plain": "params numpy tensorflow",
     "raw_ops": "native numpy tensorflow",
     "autodiff": "native params plain raw_ops numpy tensorflow",
@@ -31,10 +31,9 @@ MAY_IMPORT = {
     "keras/_internals": "params/keras keras",
     "keras/path": "keras/_internals native plain raw_ops keras numpy tensorflow",
     "keras/layers": "keras/_internals keras/path native params params/keras raw_ops keras numpy tensorflow",
-    "keras/_convert/stacks": "keras/layers keras/path params params/keras keras numpy",
-    "keras/_convert": "keras/_convert/stacks keras/_internals keras/layers keras/path params params/keras"
+    "keras/_convert": "keras/_internals keras/layers keras/path params params/keras"
     " params/onnx keras numpy tensorflow",
-    "keras/_report": "keras/_convert keras/_convert/stacks keras/layers keras/path native params/keras keras"
+    "keras/_report": "keras/_convert keras/layers keras/path native params/keras keras"
     " numpy tensorflow",
     "keras/_export": "export keras/_convert keras/_internals keras/_report keras/layers keras/path"
     " params/keras keras numpy tensorflow",

@@ -169,7 +169,9 @@ def test_params_reads_the_stacks(mode, tmp_path):
     x = keras.Input((None, SIZE))
     model = export_cases.drawn(keras.Model(x, stack(x)))
     rnn.export(model, tmp_path / "m.onnx", "onnx", verify=False, print_fn=None)
-    layout, buffer = params.from_onnx(onnx.load(tmp_path / "m.onnx"))
+    found = onnx.load(tmp_path / "m.onnx")
+    names = [node.name for node in found.graph.node if node.op_type in ("LSTM", "GRU", "RNN")]
+    layout, buffer = params.from_onnx(found, names)
     assert layout.size == stack.layout.size
     np.testing.assert_array_equal(buffer, stack.params)
 

@@ -137,12 +137,12 @@ def _call(graph, k, layer, run):
 
 def _fits_layers(graph):
     """Whether from_onnx of tf_rnn_ops.keras must convert a graph."""
-    # Where X is not followed, nothing tells that its T is the one that lengths have.
-    sized = any(form.startswith("full") for form in graph.lengths)
-    return (not sized or set(graph.between) <= set(_SURE)) and all(
+    # onnx computes DequantizeLinear from opset 19 on.
+    weights = (*grammar.WEIGHTS, *(["quantized"] if graph.opset >= 19 else []))
+    return all(
         set(getattr(graph, key)) <= set(fitting)
         for key, fitting in (
-            ("weights", grammar.WEIGHTS), ("h", grammar.STATES), ("c", grammar.STATES),
+            ("weights", weights), ("h", grammar.STATES), ("c", grammar.STATES),
             ("lengths", grammar.LENGTHS),
         )
     )  # fmt: skip
@@ -154,8 +154,11 @@ def _fits_layers(graph):
 def _check_stack(graph, model, runs):
     from tf_rnn_ops import params
 
+    # The names say that each node reads the node before it.
+    is_stack = set(graph.between) <= set(_SURE)
+    names = [node.name for node in model.graph.node if node.op_type in grammar.OPS]
     try:
-        layout, buffer = params.from_onnx(model)
+        layout, buffer = params.from_onnx(model, names if is_stack else None)
     except ValueError as error:
         assert not _fits_stack(graph), f"params.from_onnx rejects: {error}"
         return "rejected"
@@ -188,10 +191,8 @@ def _run_op(graph, layout, buffer, run):
 
 
 def _stack_state(graph, kind, run, batch):
-    """[L*D, B, H]: a joint input as it is, if all nodes take their rows of it."""
+    """[L*D, B, H]: the states of the nodes in their order."""
     dirs, units = 1 + (graph.direction[0] == "bidirectional"), graph.units[0]
-    if all(form.startswith("joint") for form in getattr(graph, kind)):
-        return run[1][f"joint_{kind}{units}"]
     rows = [_state(graph, k, kind, run) for k in range(len(graph.ops))]
     zeros = np.zeros((dirs, batch, units), np.float32)
     return np.concatenate([zeros if row is None else row for row in rows])

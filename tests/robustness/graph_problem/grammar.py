@@ -13,10 +13,10 @@ MORE_STEPS = 40
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 # Sources of W, R, B and P, and sources that are not constant.
 WEIGHTS = (
-    "plain", "constant", "identity", "half", "wide", "transpose", "reshape", "slice", "concat", "split",
-    "gather", "mul", "quantized", "squeeze", "unsqueeze", "where", "fill", "default", "floats",
+    "plain", "constant", "identity", "half", "wide", "transpose", "reshape", "slice", "concat", "gather",
+    "mul", "squeeze", "unsqueeze", "where", "fill", "default", "floats",
 )  # fmt: skip
-NO_WEIGHTS = ("input", "computed", "sized", "difference")
+NO_WEIGHTS = ("input", "computed", "sized", "difference", "split", "quantized")
 # Sources of initial_h and initial_c that are 0 or the caller's, and others.
 STATES = (
     "none", "zero", "zero_open", "zero_expand", "zero_cast", "zero_slice", "input", "input_identity",
@@ -27,10 +27,10 @@ NO_STATES = (
     "joint_swapped", "sized", "input_narrow", "compared", "floored",
 )  # fmt: skip
 # Sources of sequence_lens that are T or the caller's, and others.
-LENGTHS = ("none", "full_open", "full_product", "input", "input_cast", "input_reshape")
+LENGTHS = ("none", "input", "input_cast", "input_reshape")
 NO_LENGTHS = (
-    "full", "short", "short_cast", "short_identity", "short_expand", "computed", "minus_open",
-    "input_flipped",
+    "full", "full_open", "full_product", "short", "short_cast", "short_identity", "short_expand",
+    "computed", "minus_open", "input_flipped",
 )  # fmt: skip
 # Ways from Y to the X of the next node, those of one direction only, and those that change it.
 BETWEEN = (

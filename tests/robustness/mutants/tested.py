@@ -266,17 +266,13 @@ PYTHON_TESTS = {
     "tf_rnn_ops/params/lstm_cell": ["tests/params/test_lstm_cell_weights.py"],
     "tf_rnn_ops/params/": ["tests/params"],
     "tf_rnn_ops/keras/_convert/convert": ["tests/keras/test_keras_convert.py"],
-    "tf_rnn_ops/keras/_convert/stacks/stack_to_keras": ["tests/keras/test_convert_stacks.py"],
     "tf_rnn_ops/keras/_convert/": [
         "tests/keras/test_keras_convert.py", "tests/keras/test_convert_state.py",
-        "tests/keras/test_convert_optimizer.py", "tests/keras/test_convert_stacks.py",
+        "tests/keras/test_convert_optimizer.py",
     ],
 }  # fmt: skip
 # How a model is copied, with its weights and its optimizer.
-_COPYING = (
-    "carry", "convert", "copying", "pairs", "recompile", "slots",
-    "stacks/stack_to_keras",
-)  # fmt: skip
+_COPYING = ("carry", "convert", "copying", "pairs", "recompile", "slots")
 PYTHON_FILES = _files(
     "tf_rnn_ops/params/**/*.py", *(f"tf_rnn_ops/keras/_convert/{name}.py" for name in _COPYING)
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tf_rnn_ops.params import OnnxNode
-from tf_rnn_ops.params.cells import reorder
+from tf_rnn_ops.params.gates import reorder
 
 OP_TYPES = {
     "lstm": "LSTM",
@@ -13,9 +13,6 @@ OP_TYPES = {
     "rnn_tanh": "RNN",
     "rnn_relu": "RNN",
 }
-# For each gate of ONNX its number in Keras. ONNX has i, o, f, c and z, r, h. BlockLSTMV2 has Keras's
-# order.
-_FROM_KERAS = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "RNN": (0,)}
 # {name of an activation: its name in ONNX, and its alpha and beta if it has them}.
 _FUNCTIONS = {
     "tanh": ("Tanh",),
@@ -78,12 +75,12 @@ def of_block(w, b, peepholes=None):
 
 
 def _node(op_type, kernel, recurrent_kernel, bias, peepholes):
-    order, units = _FROM_KERAS[op_type], recurrent_kernel.shape[0]
+    units = len(recurrent_kernel)
 
     def by_gate(columns):
         """Converts [n, G*H] to [1, G*H, n] in ONNX's order of gates."""
-        gates = columns.T.reshape(len(order), units, -1)
-        return reorder(gates, order).reshape(1, -1, len(columns))
+        gates = columns.T.reshape(-1, units, len(columns))
+        return reorder(gates, "keras", "onnx").reshape(1, -1, len(columns))
 
     b = p = None
     if bias is not None:

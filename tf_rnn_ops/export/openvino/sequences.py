@@ -18,8 +18,9 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 from openvino import opset14 as ops
 
-# The gates in OpenVINO's order, with their names in CudnnRNN.
-ORDER = {"lstm": "fico", "gru": "urh", "gru_reset_before": "urh"}
+from tf_rnn_ops.params.gates import of_modes
+
+_GATES = of_modes("openvino")
 
 # Added to the sum of a gate, it makes the sigmoid 1. Its negative makes the sigmoid 0. It fits into float16.
 _LARGE = 3e4
@@ -153,7 +154,7 @@ def _padded(cell, direction, x, states, lengths, valid):
 
 def _node(cell, directions, x, states):
     """The node that runs all steps."""
-    order = ORDER.get(cell.rnn_mode, "h")
+    order = _GATES[cell.rnn_mode]
     w, r = (_stacked([_rows(d[k], order) for d in directions]) for k in (0, 1))
     b = _stacked([_bias(cell, d, order) for d in directions])
     tensors = [x, *states, ops.broadcast(size(x, 1), size(x, 0)), w, r, b]

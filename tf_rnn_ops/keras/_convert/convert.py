@@ -5,10 +5,10 @@ from typing import TypeVar
 
 import keras
 
-from tf_rnn_ops.keras._convert import copying, slots
-from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS, reason_against
+from tf_rnn_ops.keras._convert import copying
 from tf_rnn_ops.keras.layers import paths, quantization
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
@@ -39,24 +39,13 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     names the recurrent layers of the copy that run Keras's implementation for such a reason or because of an
     argument. It leaves out layers whose arguments ask for it, unroll=True and use_cudnn=False. See explain.
 
-    With to='keras' each CudnnLSTM, CudnnGRU, CudnnRNNTanh and CudnnRNNRelu of a functional or sequential
-    model becomes layers of Keras that compute the same function: one layer for each layer of the stack,
-    with Dropout between them. Their names are the name of the stack with _0, _1, ..., or with __0, __1,
-    ... if the model already has such a name. The initial and final states and the lengths of a call keep
-    their shapes. If `model` is a stack, the result is a model.
-
-    to='keras' assumes that the model is called without the argument `mask`, so that all masks come from its layers,
-    such as Masking and Embedding. A copy that is called with a mask may have other outputs in masked steps.
-    A stack raises an error for sequence_lengths below 0 or above the number of steps. The copy clips such
-    lengths to this range. The copy of an optimizer that trained a stack begins again, with a warning.
-
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a user's class that
             from_config can create.
         to: 'tf_rnn_ops', or 'keras' for the opposite direction.
         quantize: 'int8' quantizes the weights of the recurrent layers of the copy that have int8 kernels, as
-            quantize("int8") of a model does for all layers. Stacks become layers first, as with to='keras',
-            if Keras has such layers; other stacks keep float weights. None keeps the type of the weights.
+            quantize("int8") of a model does for all layers. Stacks such as CudnnLSTM keep float weights. None
+            keeps the type of the weights.
 
     Returns:
         The copy.
@@ -66,7 +55,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         ValueError: to or quantize is unknown; quantize is given and to is not 'tf_rnn_ops', or no recurrent
             layer can be quantized; to is not 'tf_rnn_ops' and a layer has int8 weights; the model, its
             optimizer or a metric cannot be copied; or to is 'keras' and Keras has no counterpart of a layer or
-            function of this package, or of a subclass.
+            function of this package, or of a subclass. Layers of Keras get the weights of a stack from
+            tf_rnn_ops.params.to_keras.
 
     Example:
         >>> import keras
@@ -76,10 +66,6 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         'tf_rnn_ops.keras.layers.drop_in'
         >>> tf_rnn_ops.keras.convert(model, quantize="int8").layers[0].dtype_policy.name
         'int8_from_float32'
-        >>> stack = tf_rnn_ops.keras.CudnnLSTM(4, num_layers=2, name="stack")
-        >>> model = keras.Sequential([keras.Input((None, 3)), stack])
-        >>> [layer.name for layer in tf_rnn_ops.keras.convert(model, to="keras").layers]
-        ['stack_0', 'stack_1']
     """
     copy = convert_silently(model, to, quantize)
     kept = paths.kept_by_keras(copy) if to != "keras" else {}
@@ -92,29 +78,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
             f"run{'' if several else 's'} Keras's implementation. See tf_rnn_ops.keras.explain(copy).",
             stacklevel=2,
         )
-    if to == "keras" or quantize:
-        for name in _restarted(model):
-            warnings.warn(
-                f"convert: the optimizer {name!r} has trained a stack, whose weights are other variables in the "
-                "copy. Its copy begins again, with the learning rate of the first step.",
-                stacklevel=2,
-            )
     return copy
-
-
-def _restarted(model):
-    """The names of the optimizers that trained a stack which layers of Keras replace."""
-    stacks = [one for one in _replaced(model) if not reason_against(one)]
-    trained = [variable for stack in stacks for variable in stack.trainable_variables]
-    optimizers = (getattr(one, "optimizer", None) for one in flatten_layers(model))
-    built = [one for one in optimizers if one is not None and one.built]
-    return [one.name for one in built if slots.has_trained(one, trained)]
-
-
-def _replaced(model):
-    """The stacks that layers of Keras may replace."""
-    replaceable = copying.stacks_that_are_replaceable(model)
-    return [layer for layer in flatten_layers(model) if id(layer) in replaceable]
 
 
 def convert_silently(
@@ -139,10 +103,9 @@ def convert_silently(
     if to == "keras":
         check_counterparts(model)
         _check_functions(model)
-    if quantize is None:
-        return converted(model, to, compiled)
-    copy = converted(_with_layers_for_stacks(model, compiled), to, compiled)
-    _quantize(copy, quantize)
+    copy = converted(model, to, compiled)
+    if quantize is not None:
+        _quantize(copy, quantize)
     return copy
 
 
@@ -159,17 +122,15 @@ def _check_not_quantized(model, to):
         )
 
 
-def _with_layers_for_stacks(model, compiled):
-    """The model, or a copy with layers of Keras for the stacks that have counterparts there."""
-    if all(map(reason_against, _replaced(model))):
-        return model
-    return copying.copy_of(model, {}, True, compiled)
-
-
 def _quantize(model, mode):
     """Quantizes the recurrent layers for which there are int8 kernels, and that are not yet quantized."""
     layers = recurrent_layers(model)
     reasons = [f"{model.name!r} has no recurrent layer"]
+    reasons += [
+        f"the stack {layer.name!r} has float weights only"
+        for layer in flatten_layers(model)
+        if isinstance(layer, CudnnStack)
+    ]
     for layer in layers:
         try:
             if not eligibility.is_quantized(layer):
@@ -182,34 +143,24 @@ def _quantize(model, mode):
 
 def converted(model, to, compiled=True):
     """As convert(), without the checks. Functions of this package do not change."""
-    return copying.copy_of(model, _CLASSES[to], to == "keras", compiled)
+    return copying.copy_of(model, _CLASSES[to], compiled)
 
 
 def check_counterparts(model):
     """Raises ValueError for layers of this package without a counterpart in Keras."""
-    replaceable = copying.stacks_that_are_replaceable(model)
     for layer in flatten_layers(model):
         cls = type(layer)
         # A user's subclass of our class needs this package too.
         ours = any(base.__module__.split(".")[0] == _PACKAGE for base in cls.__mro__)
         if not ours or cls in _CLASSES["keras"]:
             continue
-        if cls not in STACKS:
-            raise ValueError(
-                f"The layer {layer.name!r} is a {cls.__name__}, which has no counterpart in "
-                "keras.layers; to='keras' can convert LSTM, GRU, SimpleRNN, RNN and the stacks, but not "
-                "subclasses of them."
-            )
-        if id(layer) not in replaceable:
-            raise ValueError(
-                f"The layer {layer.name!r} is a {cls.__name__} inside of a layer or a model of a class "
-                "of its own; to='keras' can convert stacks only if they are layers of functional and sequential "
-                "models."
-            )
-        if reason := reason_against(layer):
-            raise ValueError(
-                f"The layer {layer.name!r} cannot become layers of Keras, since it {reason}."
-            )
+        advice = ""
+        if isinstance(layer, CudnnStack):
+            advice = " tf_rnn_ops.params.to_keras(layer.layout, layer.params) returns the weights for layers of Keras."
+        raise ValueError(
+            f"The layer {layer.name!r} is a {cls.__name__}, which has no counterpart in keras.layers; "
+            f"to='keras' can convert LSTM, GRU, SimpleRNN and RNN, but not subclasses of them.{advice}"
+        )
 
 
 def _check_functions(model):

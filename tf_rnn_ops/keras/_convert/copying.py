@@ -9,34 +9,30 @@ import tensorflow as tf
 from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
-from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS, reason_against
-from tf_rnn_ops.keras._convert.stacks.graph import maskable
-from tf_rnn_ops.keras._convert.stacks.stack_to_keras import KerasStack
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of
+from tf_rnn_ops.keras._internals.tensors import call_of
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.params.keras.internals import call_of, flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # Methods of the class that each layer hides by an attribute.
 _HIDDEN_BY_KERAS = ("build", "quantize")
 # Methods that only a user calls: a copy without the change computes the same.
 _OF_USERS = (
-    *("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"),
-    *("save", "save_weights", "load_weights", "export", "summary"),
-)
+    "fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch",
+    "save", "save_weights", "load_weights", "export", "summary",
+)  # fmt: skip
 
 
-def copy_of(model, classes, stacks=False, compiled=True):
+def copy_of(model, classes, compiled=True):
     """A copy of a model, in the scope of its distribution strategy.
 
     Args:
         model: A Keras 3 model or layer.
         classes: {class of a recurrent layer: its class in the copy}.
-        stacks: Whether to replace stacks_that_are_replaceable by layers of Keras, if these compute the
-            same function.
         compiled: Whether to compile the copies of compiled models.
 
     Returns:
@@ -46,23 +42,16 @@ def copy_of(model, classes, stacks=False, compiled=True):
         ValueError: An equal copy is not possible.
     """
     with _scope(model):
-        masks = maskable(model, can_be_rebuilt) if stacks else None
-        copier = _Copier(classes, masks, {one.name for one in flatten_layers(model)})
-        copy = copier.copy(model)
-        if isinstance(copy, KerasStack):
-            return copier.model_of(copy)
+        copy = _Copier(classes).copy(model)
         if model.built and not copy.built:
             copy.build_from_config(model.get_build_config())
-        replaced = [one for group in copier.groups for one in group.replaced]
-        found = pairs.pair(model, copy, map(id, replaced))
+        found = pairs.pair(model, copy)
         _check_that_nothing_is_lost(found)
         _count_as_built(found)
         carry.carry_state(found)
-        for group in copier.groups:
-            carry.carry_group(group)
         for one, other in reversed(found.layers) if compiled else ():  # the inner models first
             if getattr(one, "compiled", False):
-                recompile.recompile(one, other, found.variables, copier.groups)
+                recompile.recompile(one, other, found.variables)
         _count_as_called(model, copy)
     return copy
 
@@ -103,33 +92,13 @@ def _count_as_called(model, copy):
         models.count_as_called(copy)
 
 
-def stacks_that_are_replaceable(model):
-    """Ids of the stacks that copy_of can replace: `model` itself, or layers of models that can be rebuilt."""
-    if type(model) in STACKS:
-        return {id(model)}
-    inner = model.layers if can_be_rebuilt(model) else []
-    return set().union(*map(stacks_that_are_replaceable, inner))
-
-
 class _Copier:
-    """Copies layers, each layer once.
+    """Copies layers, each layer once."""
 
-    Attributes:
-        groups: A list of KerasStack, one for each stack to replace.
-    """
-
-    def __init__(self, classes, maskable_stacks, used_names):
-        """Begins without copies.
-
-        Args:
-            classes: See copy_of.
-            maskable_stacks: See graph.maskable; None to keep stacks.
-            used_names: The names of the layers of the model.
-        """
-        self._used_names = used_names
-        self._classes, self._maskable = classes, maskable_stacks
-        self._depth = 0  # the layers around the copied one that are not models with a graph
-        self.groups, self._copies = [], {}
+    def __init__(self, classes):
+        """Begins without copies. `classes`: see copy_of."""
+        self._classes = classes
+        self._copies = {}
 
     def copy(self, layer):
         """The copy of a layer or model."""
@@ -140,30 +109,12 @@ class _Copier:
     def _new_copy(self, layer):
         if _is_lambda(layer):
             return _copied_lambda(layer)
-        if self._replaces(layer):
-            used = self._used_names - {layer.name}
-            self.groups.append(KerasStack(layer, self._maskable.get(id(layer)), used))
-            return self.groups[-1]
         if not can_be_rebuilt(layer):
             return self._through_config(layer)
         copy = self._rebuilt(layer)
         if copy.dtype_policy != layer.dtype_policy:  # a new model has the policy of the moment
             copy.dtype_policy = layer.dtype_policy
         return copy
-
-    def _replaces(self, layer):
-        """Whether layers of Keras replace a stack. A layer of another class holds one layer in its place."""
-        if self._maskable is None or self._depth or type(layer) not in STACKS:
-            return False
-        return not reason_against(layer)
-
-    def _held_copy(self, layer):
-        """The copy of a layer inside of a layer that is copied through its config."""
-        self._depth += 1
-        try:
-            return self.copy(layer)
-        finally:
-            self._depth -= 1
 
     def _rebuilt(self, model):
         if isinstance(model, keras.Sequential):
@@ -179,48 +130,11 @@ class _Copier:
         copies = [self.copy(layer) for layer in model.layers]
         # `layers` does not include the Input.
         inputs = [_new_input(one.output) for one in inner_layers(model)[: -len(copies) or None]]
-        stacks = [copy for copy in copies if isinstance(copy, KerasStack)]
-        if all(stack.is_chain for stack in stacks):
-            copies = [one for copy in copies for one in _layers_of(copy)]
-            return type(model)(inputs + copies, name=model.name, trainable=model.trainable)
-        name = next(stack.stack.name for stack in stacks if not stack.is_chain)
-        if not inputs:
-            raise ValueError(
-                f"The stack {name!r} becomes several layers of Keras that are not a sequence, but the size "
-                f"of the input of {model.name!r} is not known: begin the model with a keras.Input."
-            )
-        if type(model) is not keras.Sequential:
-            raise ValueError(
-                f"The stack {name!r} becomes several layers of Keras that are not a sequence, but the model "
-                f"{model.name!r} is a {type(model).__name__}, whose own methods only a sequential model "
-                "has: convert a keras.Sequential or a functional model of its layers."
-            )
-        x = inputs[0]
-        for copy in copies:
-            x = copy(x)
-        return keras.Model(inputs[0], x, name=model.name, trainable=model.trainable)
-
-    def model_of(self, stack):
-        """The model that replaces a stack that is not a layer of a model."""
-        if not stack.stack.built:
-            if not stack.is_chain:
-                raise ValueError(
-                    f"The stack {stack.stack.name!r} becomes several layers of Keras that are not a "
-                    "sequence, but the size of its input is not known: build it first."
-                )
-            return keras.Sequential(stack.layers, name=f"{stack.stack.name}_model")
-        shape = stack.stack.get_build_config()["input_shape"]
-        x = keras.Input(batch_shape=shape)
-        if stack.is_chain:
-            model = keras.Sequential([x, *stack.layers], name=f"{stack.stack.name}_model")
-        else:
-            model = keras.Model(x, stack(x), name=f"{stack.stack.name}_model")
-        carry.carry_group(stack)
-        return model
+        return type(model)(inputs + copies, name=model.name, trainable=model.trainable)
 
     def _through_config(self, layer):
         cls = self._class_in_copy(layer)
-        copy = carry.through_config("layer", layer, self._held_copy, cls)
+        copy = carry.through_config("layer", layer, self.copy, cls)
         if cls is not None and not issubclass(cls, OneOp):
             quantization.release(copy)  # its cells may have classes of this package
         # Operations such as keras.ops.add are not layers.
@@ -279,11 +193,6 @@ def _is_lambda(layer):
 def _arguments_of(layer):
     """The arguments of the constructor of every layer."""
     return {"name": layer.name, "dtype": layer.dtype_policy, "trainable": layer.trainable}
-
-
-def _layers_of(copy):
-    """The layers of a sequential model that replace one layer."""
-    return copy.layers if isinstance(copy, KerasStack) else [copy]
 
 
 def can_be_rebuilt(layer):

@@ -6,15 +6,13 @@ import keras
 import numpy as np
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
-from tf_rnn_ops.keras.layers.options import given
 from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
 from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
-from tf_rnn_ops.params.cells import add_exactly, as_array, check_shape, reorder
+from tf_rnn_ops.params.cells import Cell, add_exactly, as_array, check_shape
+from tf_rnn_ops.params.gates import reorder
 from tf_rnn_ops.params.onnx import nodes as onnx_nodes
 
-# For each gate of Keras its number in a Cell. A Cell has i, f, c, o or r, z, h; a Keras GRU has z, r, h.
-_ORDER = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "RNN": (0,)}
 # {function with parameters: (default of alpha, default of beta)}, with None if ONNX has no default.
 _PARAMETERS = {"hardsigmoid": (0.2, 0.5), "affine": (None, 0.0)}
 _PLAIN = ("tanh", "sigmoid", "relu")
@@ -40,7 +38,8 @@ def from_onnx(
     1/6 (as in Keras 3).
 
     Args:
-        source: A model that onnx.load returned, a list of params.OnnxNode, or a single params.OnnxNode.
+        source: A model that onnx.load returned, a list of params.OnnxNode, or a single params.OnnxNode. A model
+            needs the package onnxscript, which computes its constants.
         node: Name of the node of the model, or a list of names. None for all recurrent nodes in the order
             of the graph. Initial states must be absent, 0, or inputs of the graph. Lengths must be absent,
             T, or inputs of the graph. Inputs of the graph are then arguments of each call.
@@ -61,8 +60,9 @@ def from_onnx(
         nodes.
 
     Raises:
+        ImportError: `source` is a model, and onnxscript is missing.
         ValueError: A tensor has the wrong shape. A node has other activations, clip or input_forget,
-            which no layer of this package has. A weight is computed from inputs. Initial states or lengths
+            which no layer of this package has. A weight is not constant. Initial states or lengths
             are computed, or are the output of another node.
 
     Example:
@@ -74,15 +74,31 @@ def from_onnx(
         >>> type(layer).__name__, layer.reset_after, layer.count_params()
         ('GRU', False, 54)
     """
-    options = given(locals())
-    del options["source"], options["node"]
-    # In ONNX the outputs beyond the length of a sequence are 0.
-    options["zero_output_for_mask"] = zero_output_for_mask and return_sequences
+    options = {
+        "return_sequences": return_sequences,
+        "return_state": return_state,
+        # In ONNX the outputs beyond the length of a sequence are 0.
+        "zero_output_for_mask": zero_output_for_mask and return_sequences,
+        "unroll": unroll,
+        "dropout": dropout,
+        "recurrent_dropout": recurrent_dropout,
+        "seed": seed,
+        "kernel_regularizer": kernel_regularizer,
+        "recurrent_regularizer": recurrent_regularizer,
+        "bias_regularizer": bias_regularizer,
+        "activity_regularizer": activity_regularizer,
+        "kernel_constraint": kernel_constraint,
+        "recurrent_constraint": recurrent_constraint,
+        "bias_constraint": bias_constraint,
+        "name": name,
+        "dtype": dtype,
+        "trainable": trainable,
+    }
     nodes = onnx_nodes.nodes_of(source, node, stack=False)
-    return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
+    return [_layer(f"node {k}", onnx_node, options) for k, onnx_node in enumerate(nodes)]
 
 
-def _layer(where, node, options):
+def _layer(where: str, node: onnx_nodes.OnnxNode, options: dict[str, Any]) -> keras.layers.Layer:
     onnx_nodes.check_function(where, node)
     num_dirs = onnx_nodes.directions_of(where, node)
     reverse = onnx_nodes.attribute(node, "direction", "forward") == "reverse"
@@ -97,7 +113,8 @@ def _layer(where, node, options):
     if peepholes is not None:
         arguments["use_peepholes"] = True
     kind = ProjectedLSTM if peepholes is not None else _KINDS[node.op_type]
-    layers, weights = [], []
+    layers: list[Any] = []
+    weights: list[np.ndarray] = []
     for d, functions in enumerate(_functions(where, node, num_dirs)):
         backwards = reverse or d == 1
         layers.append(kind(units, **arguments, **functions, go_backwards=backwards))
@@ -116,19 +133,18 @@ def _layer(where, node, options):
     return layer
 
 
-def _weights(op_type, cell, reset_after):
+def _weights(op_type: str, cell: Cell, reset_after: bool) -> list[np.ndarray]:
     """kernel, recurrent_kernel and bias in Keras's format."""
-    order = _ORDER[op_type]
-    matrices = [
-        np.ascontiguousarray(reorder(stacked, order).reshape(-1, stacked.shape[2]).T)
-        for stacked in (cell.w, cell.r)
-    ]
-    biases = [reorder(bias, order).ravel() for bias in (cell.bw, cell.br)]
+    w, r, *biases = (reorder(array, "buffer", "keras") for array in cell[:4])
+    matrices = [np.ascontiguousarray(array.reshape(-1, array.shape[2]).T) for array in (w, r)]
+    biases = [bias.ravel() for bias in biases]
     both = op_type == "GRU" and reset_after
     return [*matrices, np.stack(biases) if both else add_exactly(*biases)]
 
 
-def _peepholes(where, node, num_dirs, units):
+def _peepholes(
+    where: str, node: onnx_nodes.OnnxNode, num_dirs: int, units: int
+) -> np.ndarray | None:
     """The peepholes of i, f and o, [D, 3, H], or None."""
     if node.op_type != "LSTM" or node.P is None or not np.any(node.P):
         return None
@@ -138,7 +154,7 @@ def _peepholes(where, node, num_dirs, units):
     return np.stack([i, f, o], axis=1)
 
 
-def _functions(where, node, num_dirs):
+def _functions(where: str, node: onnx_nodes.OnnxNode, num_dirs: int) -> list[dict[str, Any]]:
     """The activations of each direction, as arguments of a layer."""
     names = onnx_nodes.activations(where, node)
     count = len(onnx_nodes.USUAL_ACTIVATIONS[node.op_type])
@@ -148,34 +164,38 @@ def _functions(where, node, num_dirs):
             f"{list(names)}."
         )
     # Each list has values only for functions with that parameter.
-    given = [_numbers(where, node, f"activation_{name}") for name in ("alpha", "beta")]
-    functions = [_function(where, name, *given) for name in names]
-    found = []
+    alphas, betas = (
+        _numbers(where, node, f"activation_{parameter}") for parameter in ("alpha", "beta")
+    )
+    functions = [_function(where, name, alphas, betas) for name in names]
+    arguments: list[dict[str, Any]] = []
     for d in range(num_dirs):
-        own = functions[count * d : count * (d + 1)]
-        if node.op_type == "LSTM" and own[1] != own[2]:
+        of_direction = functions[count * d : count * (d + 1)]
+        if node.op_type == "LSTM" and of_direction[1] != of_direction[2]:
             raise ValueError(
                 f"activations of {where} must be the same for the candidate and for the cell state, "
                 f"but they are {list(names)}."
             )
         if node.op_type == "RNN":
-            found.append({"activation": own[0]})
+            arguments.append({"activation": of_direction[0]})
         else:
-            found.append({"recurrent_activation": own[0], "activation": own[1]})
-    return found
+            arguments.append(
+                {"recurrent_activation": of_direction[0], "activation": of_direction[1]}
+            )
+    return arguments
 
 
-def _numbers(where, node, name):
+def _numbers(where: str, node: onnx_nodes.OnnxNode, name: str) -> list:
     """A copy of a list attribute of a node."""
-    given = onnx_nodes.attribute(node, name, [])
-    if isinstance(given, (list, tuple)) and all(
-        isinstance(g, (int, float, np.number)) for g in given
+    value = onnx_nodes.attribute(node, name, [])
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(number, (int, float, np.number)) for number in value
     ):
-        return list(given)
-    raise ValueError(f"{name} of {where} must be a list of numbers, but it is {given!r}.")
+        return list(value)
+    raise ValueError(f"{name} of {where} must be a list of numbers, but it is {value!r}.")
 
 
-def _function(where, name, alphas, betas):
+def _function(where: str, name: str, alphas: list, betas: list) -> Any:
     """A Keras activation. Removes its parameters from the lists."""
     if name in _PLAIN:
         return name
@@ -190,7 +210,9 @@ def _function(where, name, alphas, betas):
         ):
             # Attributes in ONNX are float32.
             if name == known and alpha is not None:
-                if np.array_equal(np.float32((alpha, beta)), np.float32(wanted)):
+                if np.array_equal(
+                    np.array([alpha, beta], np.float32), np.array(wanted, np.float32)
+                ):
                     return function
     raise ValueError(
         f"activations of {where} must be Tanh, Sigmoid, Relu, Affine with alpha=1 and beta=0, or "

@@ -5,7 +5,7 @@ position in a list: it depends on the order in which a class sets its attributes
 """
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn, Sequence
 
 import keras
 
@@ -21,28 +21,27 @@ class Pairs(NamedTuple):
         variables: Pairs (variable, copy).
     """
 
-    layers: list
-    variables: list
+    layers: list[tuple[Any, Any]]
+    variables: list[tuple[Any, Any]]
 
 
-def is_graph(layer):
+def is_graph(layer: Any) -> bool:
     """Whether it is a sequential or functional model, whose layers have names of their own."""
     return isinstance(layer, (keras.Sequential, type(_functional())))
 
 
 @functools.cache
-def variable_class():
+def variable_class() -> type:
     """The class of Keras's variables; keras.Variable is a subclass of it in Keras 3.5."""
     return type(keras.random.SeedGenerator(0).state)
 
 
-def pair(model, copy, replaced=()):
+def pair(model: keras.layers.Layer, copy: keras.layers.Layer) -> Pairs:
     """Pairs the layers and variables of a model with those of its copy, without Input layers.
 
     Args:
         model: A Keras 3 model or layer.
         copy: Its copy.
-        replaced: Ids of the layers of `model` that the copy replaces, and of their replacements.
 
     Returns:
         Pairs.
@@ -50,7 +49,7 @@ def pair(model, copy, replaced=()):
     Raises:
         ValueError: The model and its copy do not have the same layers and variables.
     """
-    walk = _Walk(model, replaced)
+    walk = _Walk(model)
     walk.layer(model, copy, model.name)
     return Pairs(list(walk.layers.values()), list(walk.variables.values()))
 
@@ -63,12 +62,16 @@ class _Walk:
         variables: {id of a variable: (variable, copy)}.
     """
 
-    def __init__(self, model, replaced):
-        self.layers, self.variables = {}, {}
-        self._seeds, self._paths, self._sources = {}, {}, {}
-        self._model, self._replaced = model, set(replaced)
+    def __init__(self, model: keras.layers.Layer) -> None:
+        self.layers: dict[int, tuple] = {}
+        self.variables: dict[int, tuple] = {}
+        self._seeds: dict[int, tuple] = {}
+        # {id of an original: its path}, {id of a copy: its original}.
+        self._paths: dict[int, str] = {}
+        self._originals: dict[int, Any] = {}
+        self._model = model
 
-    def layer(self, layer, copy, path):
+    def layer(self, layer: Any, copy: Any, path: str) -> None:
         """Pairs two layers, their inner layers and their variables."""
         if not self._record(self.layers, layer, copy, path):
             return
@@ -78,99 +81,88 @@ class _Walk:
             )
         if is_graph(layer):
             self._by_name(layer, copy, path)
-        ours, theirs = vars(layer), vars(copy)
-        for name, value in ours.items():
-            if name in theirs and name not in _own_attributes():
-                self._attributes(value, theirs[name], f"{path}/{name}", [])
+        attributes, of_copy = vars(layer), vars(copy)
+        for name, value in attributes.items():
+            if name in of_copy and name not in _own_attributes():
+                self._attributes(value, of_copy[name], f"{path}/{name}", [])
         self._by_position(layer, copy, path)
 
-    def _by_name(self, model, copy, path):
-        layers, copies = self._without_inputs(model.layers), self._without_inputs(copy.layers)
+    def _by_name(self, model: Any, copy: Any, path: str) -> None:
+        layers, copies = _without_inputs(model.layers), _without_inputs(copy.layers)
         twins = {inner.name: inner for inner in copies}
         # Automatic names of layers differ in a copy.
         if {inner.name for inner in layers} == twins.keys():
             for inner in layers:
                 self.layer(inner, twins[inner.name], f"{path}/{inner.name}")
 
-    def _attributes(self, value, copy, path, around):
+    def _attributes(self, value: Any, copy: Any, path: str, around: list) -> None:
         """Pairs the values of two attributes, or two elements of containers. `around`: the containers."""
         if isinstance(value, keras.layers.Layer) and isinstance(copy, keras.layers.Layer):
-            if not {id(value), id(copy)} & self._replaced:
-                self.layer(value, copy, path)
+            self.layer(value, copy, path)
         elif isinstance(value, variable_class()) and isinstance(copy, variable_class()):
             self._variable(value, copy, path)
         elif isinstance(value, keras.random.SeedGenerator):
             self._seed(value, copy, path)
-        elif any(value is one for one in around):
+        elif any(value is container for container in around):
             return  # The container contains itself.
         elif isinstance(value, dict) and isinstance(copy, dict):
             for key in value.keys() & copy.keys():
                 self._attributes(value[key], copy[key], f"{path}/{key}", [*around, value])
         elif isinstance(value, (list, tuple)) and isinstance(copy, (list, tuple)):
-            for k, pair_ in enumerate(zip(value, copy)):
-                self._attributes(*pair_, f"{path}/{k}", [*around, value])
+            for k, (element, of_copy) in enumerate(zip(value, copy)):
+                self._attributes(element, of_copy, f"{path}/{k}", [*around, value])
 
-    def _by_position(self, layer, copy, path):
+    def _by_position(self, layer: Any, copy: Any, path: str) -> None:
         """Pairs layers and variables that no attribute leads to by position. Their numbers must be equal."""
-        in_copy = held(copy)
-        for what, things in held(layer).items():
-            seen = {"layers": self.layers, "variables": self.variables}.get(what, self._seeds)
-            copied = {id(other) for _, other in seen.values()}
-            both = self._without_inputs(things), self._without_inputs(in_copy[what])
-            if len(both[0]) != len(both[1]):
+        of_layer, of_copy = held(layer), held(copy)
+        for kind, record, pair_up in (
+            ("layers", self.layers, self.layer),
+            ("variables", self.variables, self._variable),
+            ("seed generators", self._seeds, self._seed),
+        ):
+            members, copies = _without_inputs(of_layer[kind]), _without_inputs(of_copy[kind])
+            if len(members) != len(copies):
                 self._fail(
-                    f"{path} must have {len(both[0])} {what} of its own, but it has {len(both[1])}"
+                    f"{path} must have {len(members)} {kind} of its own, but it has {len(copies)}"
                 )
-            left = [one for one in both[0] if id(one) not in seen]
-            new = [one for one in both[1] if id(one) not in copied]
-            pair_up = {"layers": self.layer, "variables": self._variable}.get(what, self._seed)
-            for k, (one, other) in enumerate(zip(left, new)):
-                pair_up(one, other, f"{path}/{getattr(one, 'name', k)}")
+            paired = {id(twin) for _, twin in record.values()}
+            members = [member for member in members if id(member) not in record]
+            copies = [twin for twin in copies if id(twin) not in paired]
+            for k, (member, twin) in enumerate(zip(members, copies)):
+                pair_up(member, twin, f"{path}/{getattr(member, 'name', k)}")
 
-    def _without_inputs(self, things):
-        """The layers without Input layers.
-
-        A copy may have more of them, since its inner models do not share them.
-        """
-        return [
-            one
-            for one in things
-            if not isinstance(one, keras.layers.InputLayer) and id(one) not in self._replaced
-        ]
-
-    def _variable(self, variable, copy, path):
+    def _variable(self, variable: Any, copy: Any, path: str) -> None:
         if self._record(self.variables, variable, copy, path) and variable.shape != copy.shape:
             self._fail(f"{path} must have the shape {variable.shape}, but it has {copy.shape}")
 
-    def _seed(self, generator, copy, path):
+    def _seed(self, generator: Any, copy: Any, path: str) -> None:
         if isinstance(copy, keras.random.SeedGenerator) and self._record(
             self._seeds, generator, copy, path
         ):
             self._variable(generator.state, copy.state, f"{path}/state")
 
-    def _record(self, found, one, copy, path):
-        """Records a pair, and tells whether it is new.
+    def _record(self, record: dict[int, tuple], original: Any, copy: Any, path: str) -> bool:
+        """Adds a pair to `record`, and tells whether it is new.
 
         Raises:
             ValueError: One of the two belongs to another pair.
         """
-        before = found.get(id(one))
+        before = record.get(id(original))
         if before is not None and before[1] is not copy:
             raise ValueError(
-                f"convert: {self._paths[id(one)]} and {path} of {self._model.name!r} are one object, but the copy has two "
-                "objects, because a config does not record that an object is shared: give each attribute its own "
-                f"object, or do not make a copy: {ACCELERATE}"
+                f"convert: {self._paths[id(original)]} and {path} of {self._model.name!r} are one object, but the copy "
+                "has two objects, because a config does not record that an object is shared: give each attribute its "
+                f"own object, or do not make a copy: {ACCELERATE}"
             )
-        if before is None and self._sources.get(id(copy), one) is not one:
-            self._fail(
-                f"{self._paths[id(self._sources[id(copy)])]} and {path} are one object in it"
-            )
-        found[id(one)] = (one, copy)
-        self._paths.setdefault(id(one), path)
-        self._sources[id(copy)] = one
+        if before is None and self._originals.get(id(copy), original) is not original:
+            first = self._paths[id(self._originals[id(copy)])]
+            self._fail(f"{first} and {path} are one object in it")
+        record[id(original)] = (original, copy)
+        self._paths.setdefault(id(original), path)
+        self._originals[id(copy)] = original
         return before is None
 
-    def _fail(self, difference):
+    def _fail(self, difference: str) -> NoReturn:
         raise ValueError(
             f"The copy of {self._model.name!r} through get_config and from_config differs from it: "
             f"{difference}. If its class creates layers or weights when it is called, give it a build "
@@ -178,14 +170,19 @@ class _Walk:
         )
 
 
+def _without_inputs(members: Sequence) -> list:
+    """The members without Input layers. A copy may have more of these, since its inner models do not share them."""
+    return [member for member in members if not isinstance(member, keras.layers.InputLayer)]
+
+
 @functools.cache
-def _functional():
+def _functional() -> keras.Model:
     inputs = keras.Input((1,))
     return keras.Model(inputs, keras.layers.Identity()(inputs))
 
 
 @functools.cache
-def _own_attributes():
+def _own_attributes() -> set[str]:
     """Attributes that Keras itself adds to layers and models. Attributes of classes are not included."""
     sequential = keras.Sequential([keras.layers.Identity()])
     return set().union(*map(vars, (keras.layers.Identity(), sequential, _functional())))

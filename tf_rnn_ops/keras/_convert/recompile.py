@@ -8,14 +8,13 @@ from tf_rnn_ops.keras._internals.models import compile_arguments
 from tf_rnn_ops.keras._internals.optimizers import exclusion_of
 
 
-def recompile(model, copy, variables, groups):
+def recompile(model, copy, variables):
     """Compiles `copy` with the optimizer, its state, the loss and the metrics of `model`.
 
     Args:
         model: A compiled model.
         copy: Its copy.
         variables: Pairs (variable, copy) for all variables that the optimizer may train.
-        groups: A list of KerasStack, whose weights have other shapes in the copy.
 
     Raises:
         ValueError: The optimizer or a metric cannot be copied.
@@ -37,13 +36,11 @@ def recompile(model, copy, variables, groups):
     # WHY False: if the model scales its loss, the optimizer is already wrapped.
     copy.compile(**arguments, auto_scale_loss=False)
     if optimizer is not None:
-        twins = {id(variable): [twin] for variable, twin in variables}
-        for group in groups:
-            twins.update({id(stack): group.new for stack in group.old})
+        twins = {id(variable): twin for variable, twin in variables}
         _carry_excluded(optimizer, copy.optimizer, model, twins)
         if optimizer.built:
             paths = {variable.path for variable, _ in variables}
-            slots.carry(optimizer, copy.optimizer, twins, groups, paths)
+            slots.carry(optimizer, copy.optimizer, twins, paths)
 
 
 def _rename_outputs(arguments, model, copy):
@@ -68,7 +65,7 @@ def _carry_excluded(optimizer, new_optimizer, model, twins):
         # WHY not the pattern: paths inside of a Bidirectional are different in a copy.
         pattern = None if model.built else exclusion.pattern
         new_optimizer.exclude_from_weight_decay(
-            var_list=[twin for key in excluded for twin in twins.get(key, ())],
+            var_list=[twins[key] for key in excluded if key in twins],
             var_names=None if pattern is None else [pattern.pattern],
         )
 

@@ -5,7 +5,7 @@ from tf_rnn_ops.keras._convert.carry import through_config
 from tf_rnn_ops.keras._internals.optimizers import trained_variables
 
 
-def carry(optimizer, new_optimizer, twins, groups, paths):
+def carry(optimizer, new_optimizer, twins, paths):
     """Builds the copy of an optimizer and sets its state.
 
     The copy does not train float weights that quantize() has replaced, which the optimizer still has.
@@ -13,9 +13,7 @@ def carry(optimizer, new_optimizer, twins, groups, paths):
     Args:
         optimizer: A built optimizer.
         new_optimizer: Its copy, which is not built.
-        twins: {id of a variable: list of its copies}. Only variables in `groups` have not exactly one copy.
-        groups: A list of KerasStack, whose weights have other shapes in the copy. If the optimizer trained
-            one, its copy keeps its config but no state.
+        twins: {id of a variable: its copy}.
         paths: The paths of the variables of the model.
 
     Raises:
@@ -28,9 +26,7 @@ def carry(optimizer, new_optimizer, twins, groups, paths):
             f"convert: the optimizer {optimizer.name!r} also trains variables outside of the "
             f"model. Do not make a copy: {ACCELERATE}"
         )
-    new_optimizer.build([twin for variable in trained for twin in twins[id(variable)]])
-    if has_trained(optimizer, (variable for group in groups for variable in group.old)):
-        return
+    new_optimizer.build([twins[id(variable)] for variable in trained])
     variables, new_variables = optimizer.variables, new_optimizer.variables
     if others:
         variables = _state_of(optimizer, trained)
@@ -42,11 +38,6 @@ def carry(optimizer, new_optimizer, twins, groups, paths):
         )
     for variable, new_variable in zip(variables, new_variables):
         new_variable.assign(variable)
-
-
-def has_trained(optimizer, variables):
-    """Whether a built optimizer has trained one of some variables."""
-    return not set(map(id, _trained(optimizer))).isdisjoint(map(id, variables))
 
 
 def _trained(optimizer):

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._export import signatures, streamable, time_axes
 from tf_rnn_ops.keras._export.outputs import named
-from tf_rnn_ops.params.keras.internals import mask_of
+from tf_rnn_ops.keras._internals.tensors import mask_of
 
 # The suffix of the output that has the next value of an input that is a state.
 NEXT = "_next"

@@ -15,7 +15,6 @@ from tf_rnn_ops.keras._convert.convert import (
     converted,
     recurrent_layers,
 )
-from tf_rnn_ops.keras._convert.stacks.counterparts import STACKS
 from tf_rnn_ops.keras._report import one_batch
 from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.progress import Progress
@@ -179,9 +178,6 @@ def _copies(model, x, quantize):
         return _on_keras(model), convert_silently(model, quantize=quantize)
     # Without weights to copy, each copy would draw its own weights at its first call.
     ours = convert_silently(model)
-    if any(isinstance(layer, STACKS) for layer in flatten_layers(model)):
-        ours.predict_on_batch(x)
-        return _on_keras(ours), ours
     models = _on_keras(model), ours
     for one in models:
         one.predict_on_batch(x)

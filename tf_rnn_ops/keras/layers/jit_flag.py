@@ -1,19 +1,15 @@
 """Copies the flag supports_jit, by which a user excludes a layer from XLA."""
 
 
-def carry(layers, new_layers):
-    """Excludes copies from XLA if a user has set supports_jit=False of one of the layers.
+def carry(layer, copy):
+    """Excludes the copy of a layer from XLA if a user has set supports_jit=False of the layer.
 
-    Args:
-        layers: Layers of the model.
-        new_layers: The layers that replace them. A layer whose class sets supports_jit=False keeps it.
+    A copy whose class sets supports_jit=False keeps it.
     """
-    if any(_is_forbidden(layer) for layer in layers):
-        for layer in new_layers:
-            if layer.supports_jit:
-                layer.supports_jit = False
+    if _is_forbidden(layer) and copy.supports_jit:
+        copy.supports_jit = False
 
 
 def _is_forbidden(layer):
-    """Whether supports_jit is False. It also is for a class that forbids XLA, and then for its copy."""
+    """Whether supports_jit of a layer or of its class is False."""
     return vars(layer).get("_jit_forbidden", not layer.supports_jit)

@@ -8,7 +8,7 @@ def layers_of(source, stack, wanted, per_cell):
     """The arrays of each layer in `source`, and the rnn_mode if the layers determine it.
 
     Args:
-        source: A layer, a model, a list of layers, or a list of arrays or of such lists.
+        source: A layer, a sequential model, a list of layers, or a list of arrays or of such lists.
         stack: A function that returns both for layers.
         wanted: The description of a valid `source` for error messages.
         per_cell: The numbers of arrays that one layer and direction may have.

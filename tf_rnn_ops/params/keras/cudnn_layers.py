@@ -4,12 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from tf_rnn_ops.params.cells import Cell, Converted, as_array, check_shape, converted, reorder
+from tf_rnn_ops.params.cells import Cell, Converted, as_array, check_shape, converted
+from tf_rnn_ops.params.gates import reorder
 from tf_rnn_ops.params.keras import objects
 from tf_rnn_ops.params.keras.arrays import cells_of, layers_of
-
-# For each gate of the layer its number in the buffer. The layer has i, f, c, o (LSTM) or z, r, h (GRU).
-_ORDER = {3: (1, 0, 2), 4: (0, 1, 2, 3)}
 
 
 def from_cudnn_layer(source: Any) -> Converted:
@@ -19,7 +17,7 @@ def from_cudnn_layer(source: Any) -> Converted:
     reads it as [H, I]. So their matrices are not the matrices of a Keras LSTM or GRU.
 
     Args:
-        source: A layer, a model whose recurrent layers are one stack, a list of layers, or the weights
+        source: A layer, a sequential model, a list of layers, or the weights
             that get_weights() returns. The weights of one layer are [kernel, recurrent_kernel, bias]. A
             Bidirectional layer has the weights of the forward layer and then of the backward layer. A
             stack is a list of such lists.
@@ -38,14 +36,14 @@ def from_cudnn_layer(source: Any) -> Converted:
         >>> converted.layout.rnn_mode, converted.params.shape
         ('lstm', (84,))
     """
-    wanted = "CuDNNLSTM or CuDNNGRU layers, a model or a list of weights"
+    wanted = "CuDNNLSTM or CuDNNGRU layers, a sequential model or a list of weights"
     layers, _ = layers_of(source, objects.cudnn_stack, wanted, per_cell=(3,))
     cells, num_dirs = cells_of(layers, (3,), _cell)
     return converted({4: "lstm", 3: "gru"}[len(cells[0].w)], cells, num_dirs)
 
 
 def _cell(where, arrays, width, units, gates):
-    if gates not in _ORDER:
+    if gates == 1:
         raise ValueError(
             f"recurrent_kernel of {where} must have 3 or 4 gates, of a CuDNNGRU or a CuDNNLSTM, but "
             f"it has {gates}."
@@ -58,11 +56,9 @@ def _cell(where, arrays, width, units, gates):
     check_shape(f"kernel of {where}", kernel, (width, gates * units))
     check_shape(f"recurrent_kernel of {where}", recurrent, (units, gates * units))
     check_shape(f"bias of {where}", bias, (2 * gates * units,))
-    order = _ORDER[gates]
-    return Cell(
-        *(reorder(_reinterpreted(matrix, gates, units), order) for matrix in (kernel, recurrent)),
-        *(reorder(half, order) for half in bias.reshape(2, gates, units)),
-    )
+    matrices = (_reinterpreted(matrix, gates, units) for matrix in (kernel, recurrent))
+    stacked = (*matrices, *bias.reshape(2, gates, units))
+    return Cell(*(reorder(array, "keras", "buffer") for array in stacked))
 
 
 def _reinterpreted(matrix, gates, units):

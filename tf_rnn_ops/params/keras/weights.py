@@ -13,16 +13,12 @@ from tf_rnn_ops.params.cells import (
     check_shape,
     converted,
     mode_of,
-    reorder,
     to_cells,
 )
+from tf_rnn_ops.params.gates import reorder
 from tf_rnn_ops.params.keras import objects
 from tf_rnn_ops.params.keras.arrays import cells_of, layers_of
 from tf_rnn_ops.params.layout import Layout
-
-# For each gate of Keras its number in the buffer. Keras has i, f, c, o (LSTM) and z, r, h (GRU). Each
-# permutation is its own inverse.
-_ORDER = {1: (0,), 3: (1, 0, 2), 4: (0, 1, 2, 3)}
 
 
 def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
@@ -34,12 +30,11 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
 
     Args:
         source: Layers or weights. Layers: an LSTM, GRU, SimpleRNN, or a Bidirectional layer around one
-            (with merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a sequential or functional model
-            whose recurrent layers are one stack, with only dropout between them, no initial states and no mask
-            but that of a layer such as Masking; a list of layers; or a layer such as
-            tf_rnn_ops.keras.CudnnLSTM. For a model that calls the layers in another way, give the list of
-            its recurrent layers: the caller passes states and masks. A subclass is accepted if it does not override
-            `call`. Weights: a list with the result of get_weights() for each layer: [kernel,
+            (with merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a sequential model with only
+            dropout between its recurrent layers; a list of layers; or a layer such as
+            tf_rnn_ops.keras.CudnnLSTM. For a functional model give the list of its recurrent layers, of which
+            each reads the output of the previous layer: the caller passes states and masks. A subclass is accepted if
+            it does not override `call`. Weights: a list with the result of get_weights() for each layer: [kernel,
             recurrent_kernel, bias], without the bias if use_bias=False. A Bidirectional layer has the
             weights of the forward layer and then of the backward layer. A single result of get_weights()
             is one layer.
@@ -52,7 +47,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     Raises:
         TypeError: `source` has another type.
         ValueError: An array has the wrong shape or type, the number of arrays is wrong, a layer does not
-            compute the function of the op, or a model does not call its recurrent layers as one stack.
+            compute the function of the op, or other layers are between the recurrent layers.
 
     Example:
         >>> import numpy as np
@@ -64,7 +59,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     """
     if hasattr(type(source), "from_converted"):  # a stack of tf_rnn_ops.keras
         return _of_stack(source)
-    wanted = "Keras layers, a model or a list of weights"
+    wanted = "Keras layers, a sequential model or a list of weights"
     layers, found_mode = layers_of(source, objects.keras_stack, wanted, per_cell=(2, 3))
     cells, num_dirs = cells_of(layers, (2, 3), _cell)
     mode = mode_of(len(cells[0].w), found_mode or rnn_mode, "these Keras layers")
@@ -102,11 +97,10 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
         raise ValueError(f"Keras has no LSTM with a projection, but num_proj is {layout.num_proj}.")
     per_cell = []
     for k, cell in enumerate(to_cells(layout, params)):
-        order = _ORDER[len(cell.w)]
-        arrays = [_columns(reorder(cell.w, order)), _columns(reorder(cell.r, order))]
-        biases = [reorder(cell.bw, order).ravel(), reorder(cell.br, order).ravel()]
+        arrays = [_columns(reorder(matrix, "buffer", "keras")) for matrix in (cell.w, cell.r)]
+        biases = [reorder(bias, "buffer", "keras").ravel() for bias in (cell.bw, cell.br)]
         if use_bias:
-            arrays.append(np.stack(biases) if len(order) == 3 else add_exactly(*biases))
+            arrays.append(np.stack(biases) if layout.rnn_mode == "gru" else add_exactly(*biases))
         elif np.any(biases[0]) or np.any(biases[1]):
             raise ValueError(
                 f"use_bias=False needs biases of 0, but layer {k // layout.num_directions} has nonzero biases."
@@ -130,7 +124,6 @@ def _of_stack(stack):
 
 def _cell(where, arrays, width, units, gates):
     kernel, recurrent, *rest = arrays
-    order = _ORDER[gates]
     kernel = as_array(f"kernel of {where}", kernel, rank=2)
     check_shape(f"kernel of {where}", kernel, (width, gates * units))
     recurrent = as_array(f"recurrent_kernel of {where}", recurrent, rank=2)
@@ -147,18 +140,17 @@ def _cell(where, arrays, width, units, gates):
             )
         bias = as_array(f"bias of {where}", rest[0], rank=2)
         check_shape(f"bias of {where}", bias, (2, 3 * units))
-        bw, br = (reorder(half.reshape(3, units), order) for half in bias)
+        bw, br = (reorder(half.reshape(3, units), "keras", "buffer") for half in bias)
     else:
         bias = as_array(f"bias of {where}", rest[0], rank=1)
         check_shape(f"bias of {where}", bias, (gates * units,))
         bw, br = bias.reshape(gates, units), zeros
-    return Cell(_gates(kernel, order), _gates(recurrent, order), bw, br)
+    return Cell(_gates(kernel, gates), _gates(recurrent, gates), bw, br)
 
 
-def _gates(kernel, order):
+def _gates(kernel: np.ndarray, gates: int) -> np.ndarray:
     """Converts [in, G*H] to [G, H, in] in the order of the buffer."""
-    gates = len(order)
-    return reorder(kernel.T.reshape(gates, -1, kernel.shape[0]), order)
+    return reorder(kernel.T.reshape(gates, -1, kernel.shape[0]), "keras", "buffer")
 
 
 def _columns(stacked):

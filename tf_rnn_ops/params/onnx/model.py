@@ -1,241 +1,307 @@
-"""The recurrent nodes of an ONNX ModelProto: their weights, and the sources of their other inputs."""
+"""The recurrent nodes of an ONNX ModelProto: their weights, and the sources of their other inputs.
+
+onnxscript computes what is constant in the graph. Then a weight is an initializer, or it is not constant. A buffer
+holds only weights: initial states and lengths must be absent, have the values of absent ones, or be inputs of the
+graph, which the caller passes with each call.
+"""
+
+import sys
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from tf_rnn_ops.params.onnx import chain
-from tf_rnn_ops.params.onnx.chain import CALLER, CONSTANT, LAYER, NOTHING, OTHER, Fed, Link
-from tf_rnn_ops.params.onnx.trace import Tracer, batch_first, is_recurrent, name_of
-
+RECURRENT = ("LSTM", "GRU", "RNN")
+_DOMAINS = ("", "ai.onnx")
 _WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
 _STATES = ((5, "initial_h"), (6, "initial_c"))
-_LENGTHS = 4
-# {AttributeProto.AttributeType: field of the value}.
-_ATTRIBUTE_FIELDS = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints", 8: "strings"}
-_GRAPHS = {5: "g", 10: "graphs"}
+_SEQUENCE, _LENGTHS = 0, 4
+_OUTPUTS = ("Y", "Y_h", "Y_c")
+# Nodes that move elements without changing their values.
+_MOVES = (
+    "Cast", "Concat", "Dropout", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice",
+    "Split", "Squeeze", "Transpose", "Unsqueeze",
+)  # fmt: skip
+# Moves that repeat elements, or join those of several inputs.
+_JOINS = ("Concat", "Expand")
+# TensorProto.DataType of float32, int32, int64 and float64. A cast to another type may change values.
+_WIDE = (1, 6, 7, 11)
+# Nodes that may draw random numbers.
+_RANDOM = ("Bernoulli", "Dropout")
+_CALLER = "make it an input of the graph and pass {} with each call."
+_ARRAYS = "Make it an initializer, or give a params.OnnxNode with the arrays instead of the model."
 
 
-def recurrent_nodes(model, names, stack):
+def recurrent_nodes(model: Any, names: Sequence[str] | None, stack: bool) -> list[tuple]:
     """The LSTM, GRU and RNN nodes of a model.
 
     Args:
         model: A ModelProto.
-        names: Names of nodes, or None for all.
-        stack: Whether they must be one stack.
+        names: Names of nodes, or None for all. A node without a name has the name of its first output.
+        stack: Whether the nodes must be one stack. Then several nodes need names: the names say that
+            each node reads the output of the node before it.
 
     Returns:
         A list of (op_type, W, R, B, P, attributes), in the order of `names` or of the graph.
 
     Raises:
+        ImportError: The package onnxscript is missing.
         ValueError: There are no such nodes, a name is unknown or not unique, a weight is not constant,
-            initial states or lengths are neither absent nor inputs of the graph, or the nodes are not a
-            stack.
+            initial states or lengths are neither absent nor inputs of the graph, or a node of a stack does
+            not read the node before it.
     """
-    tracer = Tracer(_inlined(model))
-    nodes = _named([node for node in tracer.nodes if is_recurrent(node)], names)
+    ir_model, fold_constants = _with_tools(model)
+    nodes = _named([node for node in ir_model.graph if _is_recurrent(node)], names)
+    fold_constants()
     if names is None:
-        _check_inner_graphs(tracer.nodes)
+        _check_inner_graphs(ir_model.graph)
+        nodes = [node for node in ir_model.graph if _is_recurrent(node)]
     if not nodes:
         raise ValueError("The graph of the model has no LSTM, GRU or RNN node.")
-    found = [
-        (node.op_type, *(_weight(tracer, node, *one) for one in _WEIGHTS), _attributes(node))
+    if stack and names is None and len(nodes) > 1:
+        raise ValueError(
+            f"node must name the nodes of one stack in their order, because the model has the nodes "
+            f"{[_name(node) for node in nodes]}, but it is None."
+        )
+    sequences = {id(source) for node in nodes for source in _moved(_input(node, _SEQUENCE), _JOINS)}
+    for before, node in zip(nodes, nodes[1:]) if stack else ():
+        _check_link(before, node)
+    for node in nodes:
+        for k, what in _STATES if node.op_type == "LSTM" else _STATES[:1]:
+            _check_state(what, node, _input(node, k), sequences)
+        _check_lengths(node)
+    return [
+        (node.op_type, *(_weight(node, k, what) for k, what in _WEIGHTS), _attributes(node))
         for node in nodes
     ]
-    links = [_link(tracer, node) for node in nodes]
-    if stack:
-        chain.check_stack(links)
-    for link in links:
-        chain.check_inputs(link)
-    return found
 
 
-def _inlined(model):
-    """The model with calls of its own functions replaced by their nodes. The package onnx inlines them."""
-    if not getattr(model, "functions", None):
-        return model
-    from onnx import inliner
+def _with_tools(model: Any) -> tuple[Any, Any]:
+    """The model of onnx_ir, and a function that computes the constants in it."""
+    try:
+        import onnx_ir
+        from onnx_ir.passes.common import InlinePass
+        from onnxscript import optimizer
+    except ImportError as error:
+        raise ImportError(
+            "from_onnx reads models with the package onnxscript, which cannot be imported: pip install onnxscript, "
+            "or give params.OnnxNode objects instead of the model."
+        ) from error
 
-    return inliner.inline_local_functions(model)
+    ir_model = onnx_ir.from_proto(model)
+    for tensor in ir_model.graph.initializers.values():
+        if isinstance(tensor.const_value, onnx_ir.ExternalTensor):
+            raise ValueError(
+                f"The values of {tensor.name!r} are in another file: load the model with onnx.load, which reads it."
+            )
+    if ir_model.functions:
+        InlinePass()(ir_model)
+
+    def fold_constants() -> None:
+        optimizer.fold_constants(
+            ir_model,
+            onnx_shape_inference=True,
+            output_size_limit=sys.maxsize,
+            should_fold=lambda node: node.op_type not in (*RECURRENT, *_RANDOM),
+        )
+
+    return ir_model, fold_constants
 
 
-def _named(nodes, names):
+# ---- nodes ----
+
+
+def _is_recurrent(node: Any) -> bool:
+    """Whether it is an LSTM, GRU or RNN of ONNX."""
+    return node.domain in _DOMAINS and node.op_type in RECURRENT
+
+
+def _name(node: Any) -> str:
+    """The name of a node, or of its first output."""
+    return node.name or next((output.name for output in node.outputs if output.name), "")
+
+
+def _title(node: Any) -> str:
+    """The name of a node in error messages."""
+    return f"the node {_name(node)!r}"
+
+
+def _named(nodes: list, names: Sequence[str] | None) -> list:
     """The nodes with these names, or all nodes."""
-    if names is None:
-        return nodes
-    found = []
-    for name in names:
-        fitting = [node for node in nodes if node.name == name]
+    chosen: list = []
+    for name in names or ():
+        fitting = [node for node in nodes if _name(node) == name]
         if not fitting:
             raise ValueError(
-                f"The model has no LSTM, GRU or RNN node named {name!r}; it has "
-                f"{sorted(node.name for node in nodes)}."
+                f"The model has no LSTM, GRU or RNN node named {name!r}; it has {sorted(map(_name, nodes))}."
             )
         if len(fitting) > 1:
             raise ValueError(
                 f"The model has {len(fitting)} LSTM, GRU or RNN nodes named {name!r}: give them names "
                 "that are different."
             )
-        found += fitting
-    return found
+        chosen += fitting
+    return nodes if names is None else chosen
 
 
-def _check_inner_graphs(nodes):
+def _check_inner_graphs(graph: Any) -> None:
     """Raises ValueError if a branch or loop of the graph has recurrent nodes."""
-    for outer in nodes:
-        stack = _inner_nodes(outer)
-        while stack:
-            node = stack.pop()
-            if is_recurrent(node):
-                raise ValueError(
-                    f"{name_of(node)} is in a graph inside of {name_of(outer)} ({outer.op_type}), "
-                    "which is not converted: give the names of nodes outside of it, or move the node there."
-                )
-            stack += _inner_nodes(node)
-
-
-def _inner_nodes(node):
-    graphs = []
-    for attribute in node.attribute:
-        if attribute.type in _GRAPHS:
-            value = getattr(attribute, _GRAPHS[attribute.type])
-            graphs += value if attribute.type == 10 else [value]
-    return [inner for graph in graphs for inner in graph.node]
-
-
-def _input(node, k):
-    """The name of input k of a node; '' for a missing one."""
-    return node.input[k] if k < len(node.input) else ""
-
-
-def _weight(tracer, node, k, what):
-    name = _input(node, k)
-    if not name:
-        return None
-    traced = tracer.trace(name)
-    if not traced.is_constant:
-        raise ValueError(
-            f"{what} of {name_of(node)} is {name!r}, which is not a constant of the graph: it comes from "
-            f"{_what(tracer, traced)}."
-        )
-    values = traced.values[0]
-    return values.astype(np.float32) if values.dtype.name == "bfloat16" else values
-
-
-def _attributes(node):
-    attributes = {}
-    for attribute in node.attribute:
-        field = _ATTRIBUTE_FIELDS.get(attribute.type)
-        if field is not None:
-            value = getattr(attribute, field)
-            attributes[attribute.name] = (
-                list(value) if field.endswith("s") and len(field) > 1 else value
+    outer = set(graph)
+    for node in graph.all_nodes():
+        if _is_recurrent(node) and node not in outer:
+            raise ValueError(
+                f"{_capital(_title(node))} is in a branch or loop of the model, which is not converted: give the "
+                "names of nodes outside of it, or move the node there."
             )
-    return attributes
 
 
-# ---- the sources of a node's inputs ----
+def _attributes(node: Any) -> dict[str, Any]:
+    return {attribute.name: attribute.value for attribute in node.attributes.values()}
 
 
-def _link(tracer, node):
-    states = {name: _state(tracer, node, _input(node, k)) for k, name in _STATES}
-    if node.op_type != "LSTM":
-        del states["initial_c"]
-    return Link(
-        key=id(node),
-        name=name_of(node),
-        sequence=_sequence(tracer, node),
-        states=states,
-        lengths=_lengths(tracer, node),
+def _input(node: Any, k: int) -> Any:
+    """Input k of a node; None for a missing one."""
+    return node.inputs[k] if k < len(node.inputs) else None
+
+
+def _weight(node: Any, k: int, what: str) -> np.ndarray | None:
+    value = _input(node, k)
+    if value is None:
+        return None
+    if value.const_value is None:
+        raise ValueError(
+            f"{what} of {_title(node)} is {value.name!r}, which is not a constant of the graph: it comes from "
+            f"{_source(value)}. {_ARRAYS}"
+        )
+    array = value.const_value.numpy()
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+# ---- sources of inputs ----
+
+
+def _source(value: Any) -> str:
+    """Text that names the source of a tensor."""
+    if value is None:
+        return "nothing"
+    if value.const_value is not None:
+        return "a constant"
+    node = value.producer()
+    if node is None:
+        return f"the input {value.name!r} of the graph"
+    if _is_recurrent(node):
+        return f"the output {_OUTPUTS[value.index()]} of {_title(node)}"
+    return f"{_title(node)} ({node.op_type})"
+
+
+def _moved(value: Any, without: Sequence[str] = ()) -> Iterator:
+    """The tensors whose elements nodes of _MOVES move into a tensor.
+
+    `without`: kinds of nodes that count as a source.
+    """
+    waiting = [value] if value is not None else []
+    done = set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in done:
+            continue
+        done.add(id(value))
+        node = value.producer()
+        if value.const_value is not None or not _moves(node) or node.op_type in without:
+            yield value
+        else:
+            waiting += node.inputs if node.op_type == "Concat" else node.inputs[:1]
+
+
+def _moves(node: Any) -> bool:
+    """Whether a node moves elements without changing their values or reversing their order."""
+    if node is None or node.domain not in _DOMAINS or node.op_type not in _MOVES:
+        return False
+    if _input(node, 0) is None:
+        return False
+    if node.op_type == "Cast":
+        return node.attributes["to"].value in _WIDE
+    if node.op_type == "Slice":
+        return _is_constant(_input(node, 4), 1)
+    return node.op_type != "Dropout" or _is_constant(_input(node, 2), 0)
+
+
+def _is_constant(value: Any, number: float) -> bool:
+    """Whether an optional input is missing, or a constant with this number in all elements."""
+    if value is None:
+        return True
+    return value.const_value is not None and bool(np.all(value.const_value.numpy() == number))
+
+
+def _is_zero(value: Any) -> bool:
+    """Whether all elements of a tensor are 0, for each size of an open dimension."""
+    node = value.producer()
+    if value.const_value is None and node is not None and node.op_type == "ConstantOfShape":
+        fill = node.attributes.get("value")
+        return fill is None or not np.any(fill.value.numpy())
+    return value.const_value is not None and not np.any(value.const_value.numpy())
+
+
+def _is_input(value: Any) -> bool:
+    return value.const_value is None and value.producer() is None
+
+
+def _check_state(what: str, node: Any, value: Any, sequences: set[int]) -> None:
+    """Raises ValueError unless an initial state is missing, 0, or elements of an input of the graph.
+
+    `sequences`: ids of the tensors that nodes read as their sequence, whose first steps are not states.
+    """
+    if all(map(_is_zero, _moved(value))):
+        return
+    sources = list(_moved(value, _JOINS))
+    if all(_is_input(source) and id(source) not in sequences for source in sources):
+        return
+    if all(source.const_value is not None for source in _moved(value)):
+        found = "is a constant that is not 0"
+    elif id(sources[0]) in sequences:
+        found = f"comes from {_source(sources[0])}, which is also the sequence of a node"
+    else:
+        found = f"comes from {_source(sources[0])}"
+    raise ValueError(
+        f"{what} of {_title(node)} {found}, and a buffer holds only weights: {_CALLER.format('the states')}"
     )
 
 
-def _what(tracer, traced):
-    """Text that names the source of a tensor."""
-    if traced.stop:
-        return traced.stop
-    if traced.labels is not None:
-        return " and ".join(source.what for source in tracer.feeds(traced.labels[0]))
-    constant = np.array_equal(*(np.unique(values) for values in traced.values))
-    return "a constant" if constant else "the sizes of its inputs"
+def _check_lengths(node: Any) -> None:
+    """Raises ValueError unless lengths are missing, T, or an input of the graph."""
+    sources = list(_moved(_input(node, _LENGTHS)))
+    if all(map(_is_input, sources)):
+        return
+    constant = all(source.const_value is not None for source in sources)
+    layout = node.attributes.get("layout")
+    x = _input(node, _SEQUENCE)
+    steps = None if x is None or x.shape is None else x.shape[1 if layout and layout.value else 0]
+    if constant and isinstance(steps, int):
+        if all(_is_constant(source, steps) for source in sources):
+            return
+    found = "is a constant" if constant else f"comes from {_source(sources[0])}"
+    raise ValueError(
+        f"sequence_lens of {_title(node)} {found}, and a buffer holds only weights: "
+        f"{_CALLER.format('the lengths, or a mask,')}"
+    )
 
 
-def _sequence(tracer, node):
-    """The Fed of X. It is a LAYER if X is the Y of a node, with the directions joined."""
-    name = _input(node, 0)
-    if not name:
-        return Fed(OTHER, "nothing")
-    traced = tracer.trace(name)
-    what = _what(tracer, traced)
-    if traced.labels is None:
-        return Fed(OTHER, what)
-    sources = tracer.feeds(traced.labels[0])
-    if len(sources) != 1 or sources[0].node is None or sources[0].output != 0:
-        return Fed(OTHER, what)
-    made = sources[0].node
-    for probe, labels in enumerate(traced.labels):
-        y = tracer.trace(made.output[0]).labels[probe]
-        y = y.transpose(1, 0, 2, 3) if batch_first(made) else y.transpose(0, 2, 1, 3)
-        y = y.reshape(*y.shape[:2], -1)
-        x = labels.swapaxes(0, 1) if batch_first(node) and labels.ndim == 3 else labels
-        if not np.array_equal(x, y):
-            return Fed(OTHER, f"its elements in another order or number than {what} has them")
-    return Fed(LAYER, what, id(made))
+def _check_link(before: Any, node: Any) -> None:
+    """Raises ValueError unless a node reads the output of the node before it and has the same lengths."""
+    sequence = _input(node, _SEQUENCE)
+    for source in list(_moved(sequence)) or [sequence]:
+        if source is not before.outputs[0]:
+            raise ValueError(
+                f"{_capital(_title(node))} does not get the output of {_title(before)} before it, but "
+                f"{_source(source)}, so they are not a stack. Convert each separately."
+            )
+    lengths = [{id(value) for value in _moved(_input(one, _LENGTHS))} for one in (before, node)]
+    if lengths[0] != lengths[1]:
+        raise ValueError(
+            f"sequence_lens of {_title(node)} is not that of {_title(before)}, but a stack has one input for all "
+            "layers. Convert each separately."
+        )
 
 
-def _state(tracer, node, name):
-    """The Fed of an initial state. It is NOTHING if all values are 0."""
-    if not name:
-        return Fed(NOTHING)
-    traced = tracer.trace(name)
-    if traced.values is not None:
-        zero = not any(np.any(values) for values in traced.values)
-        return Fed(NOTHING) if zero else _of_no_input(tracer, traced)
-    return _of_caller(tracer, node, traced)
-
-
-def _lengths(tracer, node):
-    """The Fed of the lengths. It is NOTHING if all lengths are T."""
-    name = _input(node, _LENGTHS)
-    if not name:
-        return Fed(NOTHING)
-    traced = tracer.trace(name)
-    if traced.values is not None:
-        steps = tracer.steps(node)
-        full = all(np.all(lengths == most) for lengths, (most, _) in zip(traced.values, steps))
-        return Fed(NOTHING) if full else _of_no_input(tracer, traced)
-    return _of_caller(tracer, node, traced)
-
-
-def _of_no_input(tracer, traced):
-    """The Fed CONSTANT, or OTHER for values that change with the sizes of inputs."""
-    what = _what(tracer, traced)
-    kind = CONSTANT if what == "a constant" else OTHER
-    return Fed(kind, what, traced.values[0].tobytes())
-
-
-def _of_caller(tracer, node, traced):
-    """The Fed CALLER if the tensor has the elements of one input in their order; otherwise OTHER."""
-    what = _what(tracer, traced)
-    if traced.labels is None:
-        return Fed(OTHER, what, what)
-    source, *others = tracer.feeds(traced.labels[0])
-    if others or source.node is not None:
-        return Fed(OTHER, what, what)
-    swap = batch_first(node) and traced.labels[0].ndim == 3
-    rows = [labels.swapaxes(0, 1) if swap else labels for labels in traced.labels]
-    if not all(np.all(np.diff(row, axis=axis) > 0) for row in rows for axis in range(row.ndim)):
-        return Fed(OTHER, f"rearranged elements of {what}", what)
-    if _is_part_of_a_sequence(tracer, source, traced):
-        return Fed(OTHER, f"{what}, which is also the sequence of a node", what)
-    first, last = (int(rows[0][k].flat[0]) for k in (0, -1))
-    return Fed(CALLER, what, (what, first, last))
-
-
-def _is_part_of_a_sequence(tracer, source, traced):
-    """Whether a tensor is a proper part of an input that is also the X of a recurrent node."""
-    if traced.labels[0].size == tracer.trace(source.name).labels[0].size:
-        return False
-    for node in tracer.nodes:
-        x = tracer.trace(_input(node, 0)) if is_recurrent(node) and _input(node, 0) else None
-        if x is not None and x.labels is not None and tracer.feeds(x.labels[0]) == [source]:
-            return True
-    return False
+def _capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]

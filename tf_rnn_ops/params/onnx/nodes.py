@@ -4,12 +4,11 @@ from typing import Any, Mapping, NamedTuple
 
 import numpy as np
 
-from tf_rnn_ops.params.cells import Cell, as_array, as_list, check_shape, not_a_source, reorder
+from tf_rnn_ops.params.cells import Cell, as_array, as_list, check_shape, not_a_source
+from tf_rnn_ops.params.gates import COUNTS, reorder
 from tf_rnn_ops.params.layout import num_directions
 from tf_rnn_ops.params.onnx import model
 
-# For each gate of the buffer its number in ONNX, which has i, o, f, c and z, r, h.
-_FROM_ONNX = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
 # The activations of a node without that attribute, in each direction.
 USUAL_ACTIVATIONS = {
     "LSTM": ("sigmoid", "tanh", "tanh"),
@@ -114,8 +113,7 @@ def activations(where, node):
 
 def cells_of(where, node, num_dirs, width, units):
     """The Cells of a node, one for each direction."""
-    order = _FROM_ONNX[node.op_type]
-    gates = len(order)
+    gates = COUNTS[node.op_type.lower()]
     hidden_size = attribute(node, "hidden_size", units)
     w, r = (as_array(f"{n} of {where}", getattr(node, n), rank=3) for n in ("W", "R"))
     check_shape(f"R of {where}", r, (num_dirs, gates * units, units))
@@ -130,9 +128,9 @@ def cells_of(where, node, num_dirs, width, units):
         check_shape(f"B of {where}", b, (num_dirs, 2 * gates * units))
     return [
         Cell(
-            reorder(w[d].reshape(gates, units, width), order),
-            reorder(r[d].reshape(gates, units, units), order),
-            *(reorder(half, order) for half in b[d].reshape(2, gates, units)),
+            reorder(w[d].reshape(gates, units, width), "onnx", "buffer"),
+            reorder(r[d].reshape(gates, units, units), "onnx", "buffer"),
+            *(reorder(half, "onnx", "buffer") for half in b[d].reshape(2, gates, units)),
         )
         for d in range(num_dirs)
     ]

@@ -5,7 +5,8 @@ from typing import Any, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params.cells import Converted, as_array, converted, reorder, to_cells
+from tf_rnn_ops.params.cells import Converted, as_array, converted, to_cells
+from tf_rnn_ops.params.gates import reorder
 from tf_rnn_ops.params.layout import Layout
 from tf_rnn_ops.params.onnx.nodes import (
     USUAL_ACTIVATIONS,
@@ -18,8 +19,6 @@ from tf_rnn_ops.params.onnx.nodes import (
     nodes_of,
 )
 
-# For each gate of ONNX its number in the buffer. ONNX has i, o, f, c and z, r, h.
-_TO_ONNX = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 _OP_TYPES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 _ELSEWHERE = "tf_rnn_ops.keras.from_onnx makes a Keras layer of such a node."
 
@@ -31,23 +30,25 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
 
     Args:
         source: A model that onnx.load returned, a list of OnnxNodes, one for each layer, or a single
-            OnnxNode. Between two layers the model must join the directions: output [T, D, B, H] to [T, B,
-            D*H]. Weights may come from nodes that compute constants. Initial states must be absent, 0, or
-            inputs of the graph. Lengths must be absent, T, or inputs of the graph. Inputs of the graph are
-            then inputs of the op. A model needs the package onnx, which loaded it.
-        node: Name of the node of the model, or a list of names, one for each layer. None for all recurrent
-            nodes in the order of the graph. Several nodes must be one stack.
+            OnnxNode. Weights may come from nodes that compute constants, which the package onnxscript
+            computes. Initial states must be absent, 0, or inputs of the graph. Lengths must be absent, T, or
+            inputs of the graph. Inputs of the graph are then inputs of the op.
+        node: Name of the node of the model, or a list of names, one for each layer: each node must read the
+            output of the node before it with the directions joined, [T, D, B, H] to [T, B, D*H]. A node without a
+            name has the name of its first output. None for the only recurrent node.
 
     Returns:
         A Converted: the layout and the buffer.
 
     Raises:
         TypeError: `source` is neither a model nor OnnxNodes.
+        ImportError: `source` is a model, and onnxscript is missing.
         ValueError: A tensor has the wrong shape. A node has clip, input_forget, peepholes, other
             activations, the direction 'reverse' or, in a GRU, linear_before_reset=0, which the op does not
             have. tf_rnn_ops.keras.from_onnx converts such nodes except nodes with clip or input_forget.
-            The nodes of a model are not a stack. A weight is computed from inputs. Initial states or
-            lengths are computed, or are the output of another node.
+            A model has several recurrent nodes and `node` is None, or a node does not read the node before
+            it. A weight is not constant. Initial states or lengths are computed, or are the output of
+            another node.
 
     Example:
         >>> import numpy as np
@@ -100,7 +101,6 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     if layout.num_proj:
         raise ValueError(f"ONNX has no LSTM with a projection, but num_proj is {layout.num_proj}.")
     op_type = _OP_TYPES[layout.rnn_mode]
-    order = _TO_ONNX[op_type]
     num_dirs = layout.num_directions
     attributes = {
         "hidden_size": layout.num_units,
@@ -113,13 +113,14 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     cells = to_cells(layout, params)
 
     def join(arrays):
-        return np.stack([reorder(array, order).reshape(-1, array.shape[2]) for array in arrays])
+        in_onnx = [reorder(array, "buffer", "onnx") for array in arrays]
+        return np.stack([array.reshape(-1, array.shape[2]) for array in in_onnx])
 
     nodes = []
     for k in range(0, len(cells), num_dirs):
         layer = cells[k : k + num_dirs]
         biases = [
-            np.concatenate([reorder(cell.bw, order).ravel(), reorder(cell.br, order).ravel()])
+            np.concatenate([reorder(bias, "buffer", "onnx").ravel() for bias in (cell.bw, cell.br)])
             for cell in layer
         ]
         nodes.append(

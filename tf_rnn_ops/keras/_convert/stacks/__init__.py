@@ -1,1 +1,0 @@
-"""Replaces stacks by layers of Keras."""
