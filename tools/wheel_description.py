@@ -18,7 +18,7 @@ SUPPORTED = VERSIONS["TENSORFLOW"]
 REPOSITORY = None
 # The TensorFlow for a build if none is installed.
 TENSORFLOW = f"tensorflow-cpu~={SUPPORTED[-1]}.0"
-# {format: packages that tf_rnn_ops.export imports}.
+# {format: packages that tf_rnn_ops._formats imports}.
 EXPORTERS = {
     "onnx": ["tf2onnx>=1.17", "onnx>=1.17", "onnxruntime"],
     "litert": ["ai-edge-litert"],

@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 _EPILOG = """\
 For a Keras model, the command runs the file, compares it with the model and prints the difference.
@@ -108,15 +108,15 @@ def _export(options):
 
 
 def _export_saved_model(options, model, target, name, how):
-    from tf_rnn_ops import _whole
-    from tf_rnn_ops.export import rewriting
+    from tf_rnn_ops import _atomic_write
+    from tf_rnn_ops._formats.passes import recurrent_nodes
 
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
     for flag in ("batch", "time", "streaming", "verify-inputs", "no-verify", "unsafe"):
         if getattr(options, flag.replace("-", "_")) not in (None, False):
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
-    signature = options.signature or rewriting.DEFAULT
+    signature = options.signature or recurrent_nodes.DEFAULT
     if name == formats.SAVED_MODEL:
         for flag in ("signature", "no-loops"):
             if getattr(options, flag.replace("-", "_")):
@@ -126,12 +126,12 @@ def _export_saved_model(options, model, target, name, how):
                 )
     module = formats.writer(name)
     lines = [f"{target}: {name}"]
-    with _whole.whole(target) as unfinished:
+    with _atomic_write.atomic_write(target) as unfinished:
         layers = module.write(str(model), str(unfinished), signature=signature, **how)
         if name != formats.SAVED_MODEL:
-            layers += rewriting.loops_of(str(model), signature, how["loops"])
+            layers += recurrent_nodes.loops_of(str(model), signature, how["loops"])
         if name in formats.ONE_NAMESPACE:
-            lines += formats.notes_on(rewriting.names_apart(str(model), signature))
+            lines += formats.notes_on(recurrent_nodes.names_apart(str(model), signature))
     for layer in layers:
         reason = f", because {layer.reason}" if layer.reason else ""
         note = f"; {layer.note}" if layer.note else ""

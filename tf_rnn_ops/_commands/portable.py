@@ -143,11 +143,11 @@ def _load(path):
 
 
 def _rewrite_file(portable, options, how, inputs):
-    from tf_rnn_ops import _whole
+    from tf_rnn_ops import _atomic_write
 
     graph_def = _read(options.source)
     result, report = portable.rewrite_graph_def(graph_def, **how)
-    with _whole.whole(options.target) as unfinished:
+    with _atomic_write.atomic_write(options.target) as unfinished:
         if options.outputs and not options.no_check:
             report.compared = portable.check_graph_def(
                 graph_def, result, inputs or {}, options.outputs

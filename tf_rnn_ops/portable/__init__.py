@@ -5,6 +5,7 @@
 tf_rnn_ops.enable_stock_ops() runs such models without a change of the graph.
 """
 
+from tf_rnn_ops._formats.openvino_extensions import openvino_extensions
 from tf_rnn_ops.portable._check import check_graph_def, check_saved_model
 from tf_rnn_ops.portable._report import Change, Comparison, Kept, Report
 from tf_rnn_ops.portable._rewrite import rewrite_graph_def
@@ -17,6 +18,7 @@ __all__ = [
     "Report",
     "check_graph_def",
     "check_saved_model",
+    "openvino_extensions",
     "rewrite_graph_def",
     "rewrite_saved_model",
 ]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 from tf_rnn_ops.keras._export import agreement, int8_error
 
 LIMITS = agreement.Limits(1e-4, 5e-7)

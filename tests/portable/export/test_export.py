@@ -13,8 +13,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops import _keras_batch, _whole
-from tf_rnn_ops.export import ExportedLayer, formats, saved_model
+from tf_rnn_ops import _atomic_write, _keras_batch
+from tf_rnn_ops._formats import formats, saved_model
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
 from tf_rnn_ops.keras._export import export as tool
 from tf_rnn_ops.keras._export import signatures, verification
 
@@ -420,13 +421,13 @@ def test_the_home_folder(model, tmp_path, monkeypatch):
 
 ENDS_IN_THE_MIDDLE = """
 import os, pathlib, signal, sys
-from tf_rnn_ops import _whole
+from tf_rnn_ops import _atomic_write
 
 # A process in the background ignores them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 target = pathlib.Path(sys.argv[1]) / "new" / "m.onnx"
-with _whole.whole(target) as unfinished:
+with _atomic_write.atomic_write(target) as unfinished:
     unfinished.write_text("half")
     assert os.listdir(sys.argv[1]) == ["new"]
     os.kill(os.getpid(), getattr(signal, sys.argv[2]))
@@ -444,10 +445,10 @@ def test_an_end_in_the_middle_leaves_nothing(name, tmp_path):
 
 SIGTERM_THAT_IS_CAUGHT = """
 import os, pathlib, signal, sys
-from tf_rnn_ops import _whole
+from tf_rnn_ops import _atomic_write
 
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-with _whole.whole(pathlib.Path(sys.argv[1]) / "m") as unfinished:
+with _atomic_write.atomic_write(pathlib.Path(sys.argv[1]) / "m") as unfinished:
     try:
         os.kill(os.getpid(), signal.SIGTERM)
     except BaseException:
@@ -465,10 +466,10 @@ def test_sigterm_that_a_library_catches(tmp_path):
 
 SIGTERM_OF_A_CHILD = """
 import os, pathlib, signal, sys, time
-from tf_rnn_ops import _whole
+from tf_rnn_ops import _atomic_write
 
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-with _whole.whole(pathlib.Path(sys.argv[1]) / "m") as unfinished:
+with _atomic_write.atomic_write(pathlib.Path(sys.argv[1]) / "m") as unfinished:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -495,7 +496,7 @@ def test_a_program_that_handles_sigterm_itself(tmp_path):
     came = []
     before = signal.signal(signal.SIGTERM, lambda *_: came.append(1))
     try:
-        with _whole.whole(tmp_path / "m") as unfinished:
+        with _atomic_write.atomic_write(tmp_path / "m") as unfinished:
             signal.raise_signal(signal.SIGTERM)
             unfinished.write_text("all")
     finally:

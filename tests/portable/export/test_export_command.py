@@ -9,7 +9,7 @@ import tensorflow as tf
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops._commands import compare
 from tf_rnn_ops._commands.export import main
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def test_a_lambda_is_loaded_if_asked_for(tmp_path, capsys):
 
 
 def test_the_format_follows_from_the_name(folder, tmp_path, capsys, monkeypatch):
-    from tf_rnn_ops.export import formats
+    from tf_rnn_ops._formats import formats
 
     asked = []
 
@@ -197,7 +197,7 @@ def test_the_format_follows_from_the_name(folder, tmp_path, capsys, monkeypatch)
 
 def test_loops_of_a_saved_model_are_listed_or_rejected(tmp_path, capsys, monkeypatch):
     """A SavedModel of Keras's own layers has loops that no writer sees."""
-    from tf_rnn_ops.export import formats, saved_model
+    from tf_rnn_ops._formats import formats, saved_model
 
     model = keras.Sequential([keras.Input((5, 3)), keras.layers.GRU(4, name="one")])
     model.export(tmp_path / "saved", verbose=False)

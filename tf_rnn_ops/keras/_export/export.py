@@ -13,10 +13,10 @@ from typing import Any, Callable
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _whole
+from tf_rnn_ops import _atomic_write
+from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops._one_line import one_line
-from tf_rnn_ops.export import formats
-from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._convert.accelerate import Acceleration
 from tf_rnn_ops.keras._convert.convert import convert_silently
@@ -207,7 +207,7 @@ def export(
             signature = signatures.of(model, None, 1, fixed)
             notes.append("The batch size of the file is 1; batch_size gives another.")
     with (
-        _whole.whole(target) as unfinished,
+        _atomic_write.atomic_write(target) as unfinished,
         tempfile.TemporaryDirectory() as folder,
         Progress(print_fn) as progress,
     ):

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 
 class Outputs:

@@ -79,7 +79,7 @@ class MaskedSteps:
     Note [Reversed rows]
         With go_backwards the valid steps are packed in the order of time, as without go_backwards, and
         then each sequence is reversed up to its length. The outputs are reversed in the same way. So both
-        layers of a Bidirectional pack in the same way, and tf_rnn_ops.export recognises the pair by this
+        layers of a Bidirectional pack in the same way, and tf_rnn_ops._formats recognises the pair by this
         gather, whose indices are a ReverseSequence of 0, 1, 2, ...
 
     Attributes:

@@ -1,6 +1,6 @@
 """Traces the first two sizes of tensors in a graph of tf2onnx, B and T of sequences and masks."""
 
-from tf_rnn_ops.export.onnx import nodes
+from tf_rnn_ops._formats.onnx import nodes
 
 # Ops whose output has the shape of the first input.
 _UNARY = (

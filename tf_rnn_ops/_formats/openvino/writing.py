@@ -6,27 +6,28 @@ import openvino
 import tensorflow as tf
 from openvino import opset14 as ops
 
-from tf_rnn_ops.export import formats, rewriting
-from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops.export.openvino import counterparts
-from tf_rnn_ops.export.openvino.converting import extensions
-from tf_rnn_ops.export.openvino.sequences import constant
-from tf_rnn_ops.portable import exporting
+from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops._formats.openvino import counterparts
+from tf_rnn_ops._formats.openvino.converting import extensions
+from tf_rnn_ops._formats.openvino.sequences import constant
+from tf_rnn_ops._formats.passes import recurrent_nodes
+from tf_rnn_ops.portable import per_node
 
 
 def write(
     saved_model: str,
     filepath: str,
     *,
-    signature: str = rewriting.DEFAULT,
+    signature: str = recurrent_nodes.DEFAULT,
     loops: bool = True,
     quantize: str | None = None,
 ) -> list[ExportedLayer]:
     """Writes the file `filepath`, whose name must end in .xml, and the weights in a file next to it."""
     del quantize  # None
-    with rewriting.rewritten(saved_model, signature, loops, _decide) as (folder, nodes):
+    with recurrent_nodes.rewritten(saved_model, signature, loops, _decide) as (folder, nodes):
         # WHY not the loaded model: it has all signatures, of which OpenVINO would choose one.
-        _loaded, function = rewriting.load(folder, signature)
+        _loaded, function = recurrent_nodes.load(folder, signature)
         function = _with_names_apart(function)
         try:
             model = openvino.convert_model(function, extension=extensions())
@@ -90,4 +91,4 @@ def _number(result):
 def _decide(info):
     if reason := counterparts.reason_against(info.network, info.dtype):
         return reason, LOOP, reason
-    return exporting.KEEP, counterparts.SEQUENCES[info.network.rnn_mode], ""
+    return per_node.KEEP, counterparts.SEQUENCES[info.network.rnn_mode], ""

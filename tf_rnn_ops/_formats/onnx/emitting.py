@@ -8,8 +8,8 @@ import numpy as np
 from onnx import TensorProto
 from tf2onnx import utils
 
-from tf_rnn_ops.export.onnx import weights
-from tf_rnn_ops.export.onnx.nodes import CannotWrite
+from tf_rnn_ops._formats.onnx import weights
+from tf_rnn_ops._formats.onnx.nodes import CannotWrite
 
 # Our ops compute in float32 for these types, and not every runtime of ONNX has nodes of these types.
 _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tf_rnn_ops._formats.onnx import weights
 from tf_rnn_ops._op_table import LAYER_ATTRS, signature
-from tf_rnn_ops.export.onnx import weights
 from tf_rnn_ops.params import to_onnx
 from tf_rnn_ops.plain import sizes
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from tf2onnx import utils
 
-from tf_rnn_ops.export.onnx import handlers, masks, nodes, weights
-from tf_rnn_ops.export.onnx.emitting import Builder
+from tf_rnn_ops._formats.onnx import handlers, masks, nodes, weights
+from tf_rnn_ops._formats.onnx.emitting import Builder
 
 _FILLED = ("BroadcastTo", "Cast", "ExpandDims", "Reshape", "Squeeze", "Tile", "Transpose")
 # {ops: numbers of the inputs that are the initial states, the lengths, and the sequences}.

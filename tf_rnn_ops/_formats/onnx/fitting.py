@@ -2,17 +2,17 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops.export import lacking
-from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops.export.onnx.weights import OP_TYPES
-from tf_rnn_ops.export.saved_model import layer_name
-from tf_rnn_ops.portable.exporting import KEEP, constant
+from tf_rnn_ops._formats import unsupported_parts
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops._formats.onnx.weights import OP_TYPES
+from tf_rnn_ops._formats.saved_model import layer_name
+from tf_rnn_ops.portable.per_node import KEEP, constant
 
 _WEIGHTS = {"LayerRNN": (3, 4, 5, 7), "BlockLSTM": (4, 5, 6, 7, 8), "CudnnRNN": (3,)}
 
 
 class Fitting:
-    """Decides on the nodes of one GraphDef; see portable.exporting.Decision.
+    """Decides on the nodes of one GraphDef; see portable.per_node.Decision.
 
     Attributes:
         nodes: A list of ExportedLayer, one for each decision.
@@ -63,7 +63,7 @@ def _reason(info, node):
         return _reason_of_block(info, node)
     if info.network.rnn_mode not in OP_TYPES:
         return f"ONNX has no node for rnn_mode='{info.network.rnn_mode}'"
-    what = lacking.part(info.network, has=("peepholes",))
+    what = unsupported_parts.part(info.network, has=("peepholes",))
     return f"ONNX has no {what}" if what else ""
 
 

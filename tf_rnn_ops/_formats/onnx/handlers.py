@@ -7,9 +7,9 @@ import numpy as np
 from onnx import TensorProto
 from tf2onnx.handler import tf_op
 
-from tf_rnn_ops.export.onnx import nodes, weights
-from tf_rnn_ops.export.onnx.emitting import Builder
-from tf_rnn_ops.export.onnx.nodes import OURS
+from tf_rnn_ops._formats.onnx import nodes, weights
+from tf_rnn_ops._formats.onnx.emitting import Builder
+from tf_rnn_ops._formats.onnx.nodes import OURS
 
 
 @tf_op(list(nodes.LAYERS))

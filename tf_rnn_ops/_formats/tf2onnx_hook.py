@@ -39,7 +39,7 @@ def install() -> None:
 
 def _register():
     try:
-        from tf_rnn_ops.export.onnx.registration import register
+        from tf_rnn_ops._formats.onnx.registration import register
 
         register()
     except Exception as error:  # WHY any error: another version of tf2onnx must not break an import

@@ -18,9 +18,9 @@ import numpy as np
 from onnx import TensorProto
 from tf2onnx import utils
 
-from tf_rnn_ops.export.onnx import nodes
-from tf_rnn_ops.export.onnx.emitting import Builder
-from tf_rnn_ops.export.onnx.leading import Leading, of_check
+from tf_rnn_ops._formats.onnx import nodes
+from tf_rnn_ops._formats.onnx.emitting import Builder
+from tf_rnn_ops._formats.onnx.leading import Leading, of_check
 
 
 def simplify(ctx):

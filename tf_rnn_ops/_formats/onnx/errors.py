@@ -2,7 +2,7 @@
 
 import contextlib
 
-from tf_rnn_ops.export.onnx.nodes import CannotWrite
+from tf_rnn_ops._formats.onnx.nodes import CannotWrite
 
 
 @contextlib.contextmanager

@@ -22,22 +22,22 @@ import uuid
 import tensorflow as tf
 
 from tf_rnn_ops import plain
+from tf_rnn_ops._formats import unsupported_parts
 from tf_rnn_ops._op_table import signature
-from tf_rnn_ops.export import lacking
 from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
-from tf_rnn_ops.portable import exporting
+from tf_rnn_ops.portable import per_node
 
 NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 
 
-def reason_against(info: exporting.NodeInfo) -> str:
+def reason_against(info: per_node.NodeInfo) -> str:
     """The reason why a node cannot be the fused op; empty if it can."""
     network = info.network
     if network is None:
         return "LiteRT's fused LSTM has no peepholes"
-    if what := lacking.part(network):
+    if what := unsupported_parts.part(network):
         return f"LiteRT's fused LSTM has no {what}"
     if network.rnn_mode != "lstm":
         return "LiteRT has a fused op for LSTM only"
@@ -60,17 +60,17 @@ class Functions:
     def __init__(self):
         self._numbers = itertools.count()  # k of Note [States of the fused op]
 
-    def replacement(self, info: exporting.NodeInfo) -> exporting.Replacement:
+    def replacement(self, info: per_node.NodeInfo) -> per_node.Replacement:
         """The function for a node without a reason against it."""
         make = _layer if isinstance(info.network, sizes.Layer) else _stack
-        return exporting.Replacement(make(info, self._numbers), NAME)
+        return per_node.Replacement(make(info, self._numbers), NAME)
 
 
 def _layer(info, numbers):
     def forward(*tensors):
         inputs = dict(zip(signature("LayerRNN").inputs, tensors))
         x, kernel, bias = inputs["input"], inputs["kernel"], inputs["bias"]
-        lengths = exporting.lengths_of_rows(x, inputs["sequence_lengths"], info.time_major)
+        lengths = per_node.lengths_of_rows(x, inputs["sequence_lengths"], info.time_major)
         if "bias" in info.network.absent:
             bias = tf.zeros([4 * info.network.units])
         weights = kernel, inputs["recurrent_kernel"], bias

@@ -1,15 +1,6 @@
-"""Writes models for other runtimes, with one node of the runtime for each recurrent layer.
-
-    python -m tf_rnn_ops export MODEL FILE [--format onnx]
-
-tf_rnn_ops.keras.export writes a Keras model and returns a report.
-"""
+"""OpenVINO's extensions for our ops, for users that call OpenVINO's converter."""
 
 from typing import Any
-
-from tf_rnn_ops.export.exported_layer import ExportedLayer
-
-__all__ = ["ExportedLayer", "openvino_extensions"]
 
 
 def openvino_extensions() -> list[Any]:
@@ -32,7 +23,7 @@ def openvino_extensions() -> list[Any]:
         >>> import tempfile
         >>> import keras
         >>> import tensorflow as tf
-        >>> import tf_rnn_ops.export
+        >>> import tf_rnn_ops.portable
         >>> import tf_rnn_ops.keras
         >>> model = keras.Sequential([keras.Input((None, 3)), tf_rnn_ops.keras.LSTM(4)])
         >>> if importlib.util.find_spec("openvino"):
@@ -40,12 +31,12 @@ def openvino_extensions() -> list[Any]:
         ...     with tempfile.TemporaryDirectory() as folder:
         ...         model.export(folder, verbose=False)
         ...         converted = openvino.convert_model(
-        ...             tf.saved_model.load(folder), extension=tf_rnn_ops.export.openvino_extensions())
+        ...             tf.saved_model.load(folder), extension=tf_rnn_ops.portable.openvino_extensions())
         ...     assert "LSTMSequence" in {op.get_type_name() for op in converted.get_ops()}
     """
-    from tf_rnn_ops.export import formats
+    from tf_rnn_ops._formats import formats
 
     formats.writer("openvino")  # raises ImportError without OpenVINO
-    from tf_rnn_ops.export.openvino import extensions
+    from tf_rnn_ops._formats.openvino import extensions
 
     return extensions()

@@ -11,7 +11,7 @@ import re
 
 import onnx
 
-from tf_rnn_ops.export.onnx.weights import OP_TYPES
+from tf_rnn_ops._formats.onnx.weights import OP_TYPES
 from tf_rnn_ops.plain.names import MASK_CONDITION
 
 # The parts of names that TensorFlow and our ops add to those of the layers.

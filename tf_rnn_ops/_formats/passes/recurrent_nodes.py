@@ -7,9 +7,10 @@ from typing import Any, Callable, Iterator
 
 import tensorflow as tf
 
-from tf_rnn_ops.export import conditions, formats, integer_products, states
-from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops.portable import exporting
+from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops._formats.passes import int8_products, mask_conditions, variable_updates
+from tf_rnn_ops.portable import per_node
 
 STEP = "ordinary ops of one step"
 DEFAULT = "serving_default"
@@ -20,7 +21,7 @@ def rewritten(
     saved_model: str,
     signature: str,
     loops: bool,
-    decide: Callable[[exporting.NodeInfo], tuple[Any, str, str]],
+    decide: Callable[[per_node.NodeInfo], tuple[Any, str, str]],
 ) -> Iterator[tuple[pathlib.Path, list[ExportedLayer]]]:
     """A SavedModel with one signature, 'serving_default', and a decision on each recurrent node.
 
@@ -28,7 +29,7 @@ def rewritten(
         saved_model: Folder of a SavedModel.
         signature: The signature to keep.
         loops: Whether nodes may become loops of ordinary ops.
-        decide: A function of the exporting.NodeInfo of a node. It returns an exporting.Decision,
+        decide: A function of the per_node.NodeInfo of a node. It returns an per_node.Decision,
             ExportedLayer.target_op and ExportedLayer.reason.
 
     Yields:
@@ -50,7 +51,7 @@ def rewritten(
 
     with tempfile.TemporaryDirectory() as folder:
         target = pathlib.Path(folder) / "model"
-        report = exporting.rewrite_saved_model(saved_model, target, decision)
+        report = per_node.rewrite_saved_model(saved_model, target, decision)
         for kept in report.kept:
             if kept.place in places:
                 raise ValueError(
@@ -90,7 +91,7 @@ def loops_of(saved_model: str, signature: str, loops: bool) -> list[ExportedLaye
         ValueError: There is no such signature, it keeps states, or it has a loop and `loops` is False.
     """
     places = functions_of(saved_model, signature)
-    (meta_graph,) = exporting.read(pathlib.Path(saved_model)).meta_graphs
+    (meta_graph,) = per_node.read(pathlib.Path(saved_model)).meta_graphs
     functions = [f for f in meta_graph.graph_def.library.function if f.signature.name in places]
     found = [
         ExportedLayer(node.name, node.op, LOOP, "it is a loop in the SavedModel")
@@ -105,7 +106,7 @@ def loops_of(saved_model: str, signature: str, loops: bool) -> list[ExportedLaye
 
 def names_apart(saved_model: str, signature: str) -> dict[str, str]:
     """formats.names_apart() of a signature."""
-    (meta_graph,) = exporting.read(pathlib.Path(saved_model)).meta_graphs
+    (meta_graph,) = per_node.read(pathlib.Path(saved_model)).meta_graphs
     found = meta_graph.signature_def[signature]
     return formats.names_apart(found.inputs, found.outputs)
 
@@ -122,7 +123,7 @@ def functions_of(saved_model: str, signature: str) -> set[str]:
     Raises:
         ValueError: There is no such signature, or it keeps states in variables.
     """
-    (meta_graph, *more) = exporting.read(pathlib.Path(saved_model)).meta_graphs
+    (meta_graph, *more) = per_node.read(pathlib.Path(saved_model)).meta_graphs
     if more or signature not in meta_graph.signature_def:
         raise ValueError(
             f"signature must be one of {sorted(meta_graph.signature_def)} of a SavedModel with one graph, but "
@@ -137,7 +138,7 @@ def functions_of(saved_model: str, signature: str) -> set[str]:
         called = _callees(waiting.pop()) & functions.keys() - found
         found |= called
         waiting += [node for name in called for node in functions[name].node_def]
-    states.refuse(functions[name] for name in sorted(found))
+    variable_updates.refuse(functions[name] for name in sorted(found))
     return found
 
 
@@ -160,12 +161,12 @@ def _callees(node):
 
 def _finish(folder, signature):
     """Leaves one signature in a SavedModel, without what the converters do not write well."""
-    model = exporting.read(folder)
+    model = per_node.read(folder)
     (meta_graph,) = model.meta_graphs
-    integer_products.replace(meta_graph.graph_def)
-    conditions.replace(meta_graph.graph_def)
+    int8_products.replace(meta_graph.graph_def)
+    mask_conditions.replace(meta_graph.graph_def)
     kept = type(meta_graph.signature_def[signature])()
     kept.CopyFrom(meta_graph.signature_def[signature])
     meta_graph.signature_def.clear()
     meta_graph.signature_def[DEFAULT].CopyFrom(kept)
-    exporting.write(folder, model)
+    per_node.write(folder, model)

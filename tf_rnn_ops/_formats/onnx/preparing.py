@@ -2,11 +2,11 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops.export import conditions
-from tf_rnn_ops.export.onnx import duplicates, errors, widening
-from tf_rnn_ops.export.onnx.fitting import Fitting
-from tf_rnn_ops.export.onnx.nodes import OURS, CannotWrite
-from tf_rnn_ops.portable import exporting
+from tf_rnn_ops._formats.onnx import duplicates, errors, widening
+from tf_rnn_ops._formats.onnx.fitting import Fitting
+from tf_rnn_ops._formats.onnx.nodes import OURS, CannotWrite
+from tf_rnn_ops._formats.passes import mask_conditions
+from tf_rnn_ops.portable import per_node
 
 _PACKING = f"{OURS}Pack"
 # Parts of the names of TensorFlow's ops.
@@ -38,11 +38,11 @@ def prepare(graph_def, inputs, outputs):
     """
     graph_def = _in_order(graph_def)
     widening.widen(graph_def)
-    if conditions.replace(graph_def):
+    if mask_conditions.replace(graph_def):
         graph_def = _inlined(graph_def, list(inputs), list(outputs))
-    graph_def = exporting.dequantized(exporting.as_ours(graph_def))
+    graph_def = per_node.dequantized(per_node.as_ours(graph_def))
     fitting = Fitting(graph_def)
-    graph_def, report = exporting.rewrite_graph_def(graph_def, fitting)
+    graph_def, report = per_node.rewrite_graph_def(graph_def, fitting)
     for kept in report.kept:
         if kept.op.startswith(_PACKING):
             continue  # the handlers drop the node

@@ -11,7 +11,7 @@ from typing import Iterator
 
 
 @contextlib.contextmanager
-def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
+def atomic_write(target: pathlib.Path) -> Iterator[pathlib.Path]:
     """Yields a temporary path, which is renamed to `target` at the end if nothing fails.
 
     Files that are written next to the temporary path move next to `target`. After an error, Ctrl-C or

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops.export import lacking
+from tf_rnn_ops._formats import unsupported_parts
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain import sizes
 
@@ -33,7 +33,7 @@ def reason_against(network: sizes.Layer | Layout | None, dtype: tf.DType) -> str
         return f"OpenVINO has no node for rnn_mode='{network.rnn_mode}'"
     if dtype not in (tf.float32, tf.float16):
         return f"OpenVINO's {node} computes in float32 or float16, not in {dtype.name}"
-    if what := lacking.part(network):
+    if what := unsupported_parts.part(network):
         return f"OpenVINO's {node} has no {what}"
     if isinstance(network, Layout):
         return ""

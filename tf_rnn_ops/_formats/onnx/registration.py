@@ -11,7 +11,7 @@ def register():
     """
     from tf2onnx import tfonnx
 
-    from tf_rnn_ops.export.onnx import handlers  # noqa: F401
+    from tf_rnn_ops._formats.onnx import handlers  # noqa: F401
 
     _patches.wrap(tfonnx, "graphs_from_tf", _prepared)
 
@@ -20,7 +20,7 @@ def _prepared(original):
     def graphs_from_tf(tf_graph, input_names, output_names, *arguments, **keywords):
         import tensorflow as tf
 
-        from tf_rnn_ops.export.onnx import preparing, simplifying
+        from tf_rnn_ops._formats.onnx import preparing, simplifying
 
         graph_def = tf_graph.as_graph_def()
         if not preparing.has_recurrent_nodes(graph_def):

@@ -8,9 +8,9 @@ import tensorflow as tf
 from openvino import opset14 as ops
 from openvino.frontend.tensorflow import ConversionExtension
 
+from tf_rnn_ops._formats.openvino import counterparts, sequences
+from tf_rnn_ops._formats.openvino.sequences import constant
 from tf_rnn_ops._op_table import LAYER_ATTRS, signature
-from tf_rnn_ops.export.openvino import counterparts, sequences
-from tf_rnn_ops.export.openvino.sequences import constant
 from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
@@ -36,7 +36,7 @@ _TYPES = {"f16": tf.float16, "f32": tf.float32, "f64": tf.float64, "bf16": tf.bf
 
 
 def extensions() -> list[ConversionExtension]:
-    """See tf_rnn_ops.export.openvino_extensions."""
+    """See tf_rnn_ops.portable.openvino_extensions."""
     converters: dict[str, Any] = {op: functools.partial(_layer, n) for op, n in _LAYERS.items()}
     converters |= {op: functools.partial(_stack, n) for op, n in _STACKS.items()}
     converters[_QUANTIZED] = _quantized_layer

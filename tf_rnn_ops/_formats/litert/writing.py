@@ -6,9 +6,9 @@ import re
 
 import tensorflow as tf
 
-from tf_rnn_ops.export import rewriting
-from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops.export.litert import flatbuffer, fused
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops._formats.litert import flatbuffer, fused
+from tf_rnn_ops._formats.passes import recurrent_nodes
 
 # Types that few ops of LiteRT compute in, as its converter writes them.
 _NARROW = {"f16": "float16", "bf16": "bfloat16"}
@@ -18,7 +18,7 @@ def write(
     saved_model: str,
     filepath: str,
     *,
-    signature: str = rewriting.DEFAULT,
+    signature: str = recurrent_nodes.DEFAULT,
     loops: bool = True,
     quantize: str | None = None,
 ) -> list[ExportedLayer]:
@@ -27,11 +27,11 @@ def write(
     quantize='int8' stores large weights in 8 bits, and each call rounds activations to 8 bits.
     """
     decide = functools.partial(_decide, fused.Functions())
-    with rewriting.rewritten(saved_model, signature, loops, decide) as (folder, nodes):
+    with recurrent_nodes.rewritten(saved_model, signature, loops, decide) as (folder, nodes):
         content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(folder)), quantize)
         if flatbuffer.count_ops(content)["VAR_HANDLE"]:
             # WHY: of a tf.saved_model.save() the converter keeps variables, and the file has no values for them.
-            loaded, function = rewriting.load(folder, signature)
+            loaded, function = recurrent_nodes.load(folder, signature)
             frozen = tf.lite.TFLiteConverter.from_concrete_functions([function], loaded)
             content = _convert(frozen, quantize)
     _check(content, nodes)
@@ -45,11 +45,11 @@ def write(
 def _decide(functions, info):
     if info.dtype == tf.float64:
         raise ValueError(
-            f"The layer {rewriting.layer_of(info.name)!r} computes in float64, which LiteRT does not."
+            f"The layer {recurrent_nodes.layer_of(info.name)!r} computes in float64, which LiteRT does not."
         )
     if info.steps == 1:
         # WHY: for one step, ordinary ops take 0.7 times as long as the fused op.
-        return "", rewriting.STEP, ""
+        return "", recurrent_nodes.STEP, ""
     if reason := fused.reason_against(info):
         return reason, LOOP, reason
     return functions.replacement(info), fused.NAME, ""

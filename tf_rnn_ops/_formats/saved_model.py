@@ -6,8 +6,8 @@ import shutil
 
 import tensorflow as tf
 
-from tf_rnn_ops.export.exported_layer import ExportedLayer
-from tf_rnn_ops.portable import exporting
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
+from tf_rnn_ops.portable import per_node
 
 _OURS = "TfRnnOps>"
 _CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
@@ -43,7 +43,7 @@ def load(filepath):
 def recurrent_nodes(saved_model):
     """Lists (name, op) of the recurrent nodes of a SavedModel, each op without its prefix."""
     nodes = []
-    for meta_graph in exporting.read(pathlib.Path(saved_model)).meta_graphs:
+    for meta_graph in per_node.read(pathlib.Path(saved_model)).meta_graphs:
         graph_def = meta_graph.graph_def
         nodes += graph_def.node
         for function in graph_def.library.function:

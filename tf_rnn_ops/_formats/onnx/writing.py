@@ -9,10 +9,11 @@ import tempfile
 import threading
 
 from tf_rnn_ops import _patches
-from tf_rnn_ops.export import compiled, formats, rewriting, states
-from tf_rnn_ops.export.onnx import errors
-from tf_rnn_ops.export.onnx.registration import register
-from tf_rnn_ops.portable import exporting
+from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.onnx import errors
+from tf_rnn_ops._formats.onnx.registration import register
+from tf_rnn_ops._formats.passes import recurrent_nodes, variable_updates, xla_marks
+from tf_rnn_ops.portable import per_node
 
 OPSET = formats.OPSETS[-1]
 
@@ -24,12 +25,12 @@ def write(
     register()
     import onnx
 
-    from tf_rnn_ops.export.onnx import naming, quantizing
+    from tf_rnn_ops._formats.onnx import naming, quantizing
 
-    rewriting.functions_of(str(saved_model), signature)
+    recurrent_nodes.functions_of(str(saved_model), signature)
     with _prepared(str(saved_model)) as folder:
         model, nodes = _converted(folder, signature, opset)
-    rewriting.check_loops(nodes, loops)
+    recurrent_nodes.check_loops(nodes, loops)
     naming.shorten(model.graph)
     _check(onnx, model)
     if quantize is None:
@@ -42,15 +43,17 @@ def write(
 @contextlib.contextmanager
 def _prepared(saved_model):
     """The SavedModel, or a copy of it without the marks of XLA and without changes of variables."""
-    model = exporting.read(pathlib.Path(saved_model))
+    model = per_node.read(pathlib.Path(saved_model))
     graphs = [graph.graph_def for graph in model.meta_graphs]
-    if not any([change(graph) for graph in graphs for change in (compiled.release, states.drop)]):
+    if not any(
+        [change(graph) for graph in graphs for change in (xla_marks.release, variable_updates.drop)]
+    ):
         yield saved_model
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "model"
         shutil.copytree(saved_model, copy)
-        exporting.write(copy, model)
+        per_node.write(copy, model)
         yield str(copy)
 
 
@@ -58,7 +61,7 @@ def _converted(saved_model, signature, opset):
     """The ModelProto, and the list of ExportedLayer."""
     from tf2onnx import convert, tf_loader
 
-    from tf_rnn_ops.export.onnx import preparing
+    from tf_rnn_ops._formats.onnx import preparing
 
     with errors.of_tf2onnx():
         graph_def, inputs, outputs, function, _loaded, tables, names = tf_loader.from_saved_model(

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Protocol, cast
 
 import numpy as np
 
-from tf_rnn_ops.export.exported_layer import ExportedLayer
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
 
 SAVED_MODEL = "tf_saved_model"
 FORMATS = (SAVED_MODEL, "onnx", "litert", "openvino")
@@ -167,7 +167,7 @@ def writer(name: str) -> Writer:
     check_name(name)
     if lacks := _lacks(name, _TO_WRITE):
         raise ImportError(f"The format {name!r} needs {lacks}")
-    return cast(Writer, importlib.import_module(f"tf_rnn_ops.export.{name.removeprefix('tf_')}"))
+    return cast(Writer, importlib.import_module(f"tf_rnn_ops._formats.{name.removeprefix('tf_')}"))
 
 
 def why_not_run(name: str) -> str:
