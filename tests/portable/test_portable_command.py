@@ -167,7 +167,6 @@ def test_flags_without_effect_are_refused(frozen, tmp_path, rng, capsys):
         (graph, inputs, "--inputs has no effect on a GraphDef without --outputs"),
         (graph, ["--no-check", *inputs], "--inputs has no effect with --no-check"),
         (graph, ["--no-check", "--outputs", "y:0"], "--outputs has no effect with --no-check"),
-        (graph, ["--to", "tf_rnn_ops", "--inference"], "--inference has no effect with --to"),
     ):
         assert named in _refusal([source, frozen / "new", *flags], capsys)
         assert not (frozen / "new").exists()

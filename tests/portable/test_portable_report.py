@@ -66,12 +66,12 @@ def test_unknown_sizes_are_kept():
 
 def test_nodes_that_lack_something_are_kept(rng):
     case = cases.rnn_case(LSTM, 4, 3, rng, "float32")
-    for op, to in (("CudnnRNNV3", "tensorflow"), ("CudnnRNN", "tf_rnn_ops")):
+    for op in ("CudnnRNNV3", "CudnnRNN"):
 
         def kept(change):
             graph_def, _ = graphs.graph_of(op, case)
             change(next(node for node in graph_def.node if node.op == op))
-            return portable.rewrite_graph_def(graph_def, to=to)[1].kept[0].reason
+            return portable.rewrite_graph_def(graph_def)[1].kept[0].reason
 
         assert "2 inputs, but the op has" in kept(
             lambda node: node.input.__delitem__(slice(2, None))
@@ -228,11 +228,6 @@ def test_an_output_that_one_graph_lacks(which):
 )
 def test_comparison(before, after, ok):
     assert portable._check.compare("x", before, after).ok is ok
-
-
-def test_another_target_is_refused():
-    with pytest.raises(ValueError, match="'onnx'"):
-        portable.rewrite_graph_def(tf.Graph().as_graph_def(), to="onnx")
 
 
 def test_the_package_has_it():

@@ -35,7 +35,6 @@ def main(argv=None):
     from tf_rnn_ops import portable
 
     how = {
-        "to": options.to,
         "inference": options.inference,
         "clear_devices": options.clear_devices,
     }
@@ -74,16 +73,9 @@ def _make_parser():
         "target", type=pathlib.Path, help="folder or file to write; must not exist yet"
     )
     parser.add_argument(
-        "--to",
-        choices=("tensorflow", "tf_rnn_ops"),
-        default="tensorflow",
-        help="the new ops: ordinary ops of TensorFlow, or ops of this package, which the loader of the model "
-        "must import (default: %(default)s)",
-    )
-    parser.add_argument(
         "--inference",
         action="store_true",
-        help="with --to tensorflow: also replace ops that train with dropout, without the dropout",
+        help="also replace ops that train with dropout, without the dropout",
     )
     parser.add_argument(
         "--clear-devices",
@@ -110,8 +102,6 @@ def _make_parser():
 
 def _refuse_idle_flags(options):
     """Raises ValueError for a flag without effect."""
-    if options.inference and options.to != "tensorflow":
-        raise ValueError("--inference has no effect with --to tf_rnn_ops, whose ops can train.")
     checks = [f"--{name}" for name in ("inputs", "outputs") if getattr(options, name) is not None]
     if options.no_check and checks:
         raise ValueError(f"{checks[0]} has no effect with --no-check: leave out one of the two.")

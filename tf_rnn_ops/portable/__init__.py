@@ -1,6 +1,6 @@
-"""Rewrites models that need cuDNN, so that they need only our ops or no plug-in.
+"""Rewrites models that need cuDNN or this package, so that they need no plug-in.
 
-    python -m tf_rnn_ops portable SOURCE TARGET [--to tensorflow|tf_rnn_ops]
+    python -m tf_rnn_ops portable SOURCE TARGET
 
 tf_rnn_ops.enable_stock_ops() runs such models without a change of the graph.
 """

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tf_rnn_ops import plain, raw_ops
-from tf_rnn_ops._op_table import RESERVES, signature
+from tf_rnn_ops import plain
+from tf_rnn_ops._op_table import signature
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain.block_gates import block_lstm_gates
 
@@ -124,22 +124,6 @@ def replacement(*tensors, function, dtype, num_outputs):
     return [*function(*tensors), *reserves][:num_outputs]
 
 
-def own_forward(*tensors, num_outputs, **attrs):
-    """CudnnRNN or CudnnRNNV2 as our CudnnRNNV3."""
-    inputs = dict(zip(signature("CudnnRNN").inputs, tensors))
-    lengths = _full_lengths(inputs["input"])
-    return list(raw_ops.CudnnRNNV3(**inputs, sequence_lengths=lengths, **attrs))[:num_outputs]
-
-
-def own_backprop(*tensors, **attrs):
-    """CudnnRNNBackprop or CudnnRNNBackpropV2 as our CudnnRNNBackpropV3."""
-    inputs = dict(zip(signature("CudnnRNNBackpropV2").inputs, tensors))
-    # cuDNN's choice of algorithm, an input that the first version lacks.
-    inputs[RESERVES[1]] = tf.zeros([], tf.int8)
-    lengths = _full_lengths(inputs["input"])
-    return list(raw_ops.CudnnRNNBackpropV3(**inputs, sequence_lengths=lengths, **attrs))
-
-
 def absent_with_scales(layer):
     """The names of the absent inputs of a QuantizedLayerRNN, whose scales are absent too."""
     return {*layer.absent, *(f"{name}_scale" for name in layer.absent)}
@@ -203,12 +187,6 @@ def lengths_of_rows(x, lengths, time_major):
 def _reserve_space(dtype, is_training):
     """An empty tensor with the rank of the op's reserve space, which TensorFlow checks for new gradients."""
     return tf.zeros([0] if is_training else [], dtype)
-
-
-def _full_lengths(x):
-    """The lengths for the first versions of the ops, which have no lengths and are time-major."""
-    shape = tf.shape(x)
-    return tf.fill([shape[1]], shape[0])
 
 
 def _put_in_scope(function_def):

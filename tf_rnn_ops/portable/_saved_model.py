@@ -22,7 +22,6 @@ _FINGERPRINT = "fingerprint.pb"
 def rewrite_saved_model(
     source: str | os.PathLike,
     target: str | os.PathLike,
-    to: str = "tensorflow",
     inference: bool = False,
     clear_devices: bool = False,
     check: bool = True,
@@ -36,7 +35,6 @@ def rewrite_saved_model(
     Args:
         source: Folder of the SavedModel.
         target: Folder to write, which must not exist.
-        to: 'tensorflow' or 'tf_rnn_ops'; see rewrite_graph_def().
         inference: See rewrite_graph_def().
         clear_devices: See rewrite_graph_def().
         check: Whether to run every signature of both models and compare the results; see
@@ -49,12 +47,12 @@ def rewrite_saved_model(
     Raises:
         FileNotFoundError: `source` has no saved_model.pb.
         FileExistsError: `target` exists.
-        ValueError: The model in `source` cannot be read, `target` is inside of `source`, `to` has another
-            value, or `inputs` does not fit. After an error there is no target.
+        ValueError: The model in `source` cannot be read, `target` is inside of `source`, or `inputs` does not
+            fit. After an error there is no target.
     """
 
     def rewrite(graph_def):
-        return _rewrite.rewrite_graph_def(graph_def, to, inference, clear_devices)
+        return _rewrite.rewrite_graph_def(graph_def, inference, clear_devices)
 
     with rewritten(source, target, rewrite) as (unchecked, report):
         if check:

@@ -111,7 +111,7 @@ def to_plain(node, place):
         _nodes.check(node)
     if node.name in place.read_by_gradients:
         raise _nodes.CannotRewrite(
-            "a gradient that was kept reads its reserve space; to='tf_rnn_ops' replaces both"
+            "a gradient that was kept reads its reserve space; tf_rnn_ops.enable_stock_ops() runs both"
         )
     how = _HOW.get(node.op.removeprefix(PREFIX))
     if how is None:
