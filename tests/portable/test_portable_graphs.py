@@ -70,7 +70,7 @@ def test_types(spec, dtype, rng):
     # Rounding to the type at every layer, and sums in float32.
     eps = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24}[dtype]
     assert_close(got, expected(case), 16 * eps)
-    compared = portable.check_graph_def(graph_def, result, feeds, graphs.OUTPUTS)
+    compared = portable.verify_graph_def(graph_def, result, feeds, graphs.OUTPUTS)
     assert [c.name for c in compared] == list(graphs.OUTPUTS) and all(c.ok for c in compared)
 
 

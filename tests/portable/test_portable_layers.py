@@ -219,7 +219,9 @@ def test_a_loaded_model_trains(op, tmp_path, rng):
         module = _Trained(op, tf_ops.rnn_tensors(stack).inputs(), names)
     tf.saved_model.save(module, str(tmp_path / "ours"), signatures=module.run)
     x = case.inputs.x
-    report = portable.rewrite_saved_model(tmp_path / "ours", tmp_path / "plain", inputs={"x": x})
+    report = portable.rewrite_saved_model(
+        tmp_path / "ours", tmp_path / "plain", verify_inputs={"x": x}
+    )
     assert report.ok and len(report.compared) == 1
     gradients = []
     for folder in ("ours", "plain"):

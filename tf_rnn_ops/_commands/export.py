@@ -1,9 +1,8 @@
 """`python -m tf_rnn_ops export MODEL FILE`: writes a saved model as a file for another runtime."""
 
-import argparse
 import pathlib
-import sys
 
+from tf_rnn_ops._commands import _command
 from tf_rnn_ops._formats import formats
 
 _EPILOG = """\
@@ -25,20 +24,14 @@ def main(argv: list[str] | None = None) -> int:
     """
     parser = _make_parser()
     options = parser.parse_args(argv)
-    try:
-        _export(options)
-    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
-        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
+    return _command.run(parser, lambda: _export(options))
 
 
 def _make_parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops export",
-        description="Write a saved model for another runtime, with a node for each recurrent layer.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_EPILOG,
+    parser = _command.make_parser(
+        "export",
+        "Write a saved model for another runtime, with a node for each recurrent layer.",
+        _EPILOG,
     )
     parser.add_argument(
         "model", help="a .keras file, as model.save() writes it, or the folder of a SavedModel"
@@ -53,7 +46,7 @@ def _make_parser():
     parser.add_argument(
         "--signature",
         metavar="NAME",
-        help="signature of a SavedModel to write in another format (default: serving_default)",
+        help="signature of a SavedModel (default: serving_default)",
     )
     parser.add_argument(
         "--quantize",
@@ -68,7 +61,7 @@ def _make_parser():
     parser.add_argument("--opset", type=int, help="version of the ops of ONNX (default: 18)")
     of_keras = parser.add_argument_group("for a .keras file")
     of_keras.add_argument(
-        "--batch",
+        "--batch-size",
         type=int,
         metavar="B",
         help="batch size (default: the model's; 1 for LiteRT if the model's is open)",
@@ -96,7 +89,7 @@ def _make_parser():
 
 
 def _export(options):
-    """Writes the model and prints the report."""
+    """Writes the model and prints the report. Returns the exit status."""
     target = pathlib.Path(options.target).expanduser()
     name = formats.of(target, options.format)
     how = {"loops": not options.no_loops} | formats.options(name, options.quantize, options.opset)
@@ -105,6 +98,7 @@ def _export(options):
         _export_saved_model(options, model, target, name, how)
     else:
         _export_keras(options, model, target, name, how)
+    return 0
 
 
 def _export_saved_model(options, model, target, name, how):
@@ -113,23 +107,19 @@ def _export_saved_model(options, model, target, name, how):
 
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
-    for flag in ("batch", "time", "streaming", "verify-inputs", "no-verify", "unsafe"):
+    for flag in ("batch-size", "time", "streaming", "verify-inputs", "no-verify", "unsafe"):
         if getattr(options, flag.replace("-", "_")) not in (None, False):
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
-    signature = options.signature or recurrent_nodes.DEFAULT
     if name == formats.SAVED_MODEL:
-        for flag in ("signature", "no-loops"):
-            if getattr(options, flag.replace("-", "_")):
-                raise ValueError(
-                    f"--{flag} has no effect on the copy of a SavedModel, which has all of its signatures and loops: "
-                    "leave it out, or give another --format."
-                )
+        raise ValueError(
+            f"{model} is a SavedModel already: give a target that ends in .onnx, .tflite or .xml, or --format."
+        )
+    signature = options.signature or recurrent_nodes.DEFAULT
     module = formats.writer(name)
     lines = [f"{target}: {name}"]
     with _atomic_write.atomic_write(target) as unfinished:
         layers = module.write(str(model), str(unfinished), signature=signature, **how)
-        if name != formats.SAVED_MODEL:
-            layers += recurrent_nodes.loops_of(str(model), signature, how["loops"])
+        layers += recurrent_nodes.loops_of(str(model), signature, how["loops"])
         if name in formats.ONE_NAMESPACE:
             lines += formats.notes_on(recurrent_nodes.names_apart(str(model), signature))
     for layer in layers:
@@ -144,10 +134,9 @@ def _export_keras(options, path, target, name, how):
         raise ValueError("--signature is for a SavedModel, but MODEL is a file.")
     if options.verify_inputs and options.no_verify:
         raise ValueError("--verify-inputs and --no-verify exclude each other.")
-    from tf_rnn_ops._commands import _keras_file
     from tf_rnn_ops.keras import export
 
-    model = _keras_file.load(path, options.unsafe, "--unsafe loads it.")
-    how |= {"batch_size": options.batch, "time": options.time, "streaming": options.streaming}
+    model = _command.load_keras(path, options.unsafe, "--unsafe loads it.")
+    how |= {"batch_size": options.batch_size, "time": options.time, "streaming": options.streaming}
     how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
     export(model, target, name, **how)

@@ -19,6 +19,12 @@ class ExportedLayer:
             'loop'.
         reason: The reason for a loop; empty if there is no loop.
         note: The type of int8 weights in the file if it is not int8; otherwise empty.
+
+    Example:
+        >>> import tf_rnn_ops.keras
+        >>> layer = tf_rnn_ops.keras.ExportedLayer("gru", "GRU", "loop", "its activation is unknown")
+        >>> layer.remarks
+        'its activation is unknown'
     """
 
     name: str

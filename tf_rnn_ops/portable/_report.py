@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from tf_rnn_ops._comparison import Comparison
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:
@@ -37,26 +39,6 @@ class Kept:
     reason: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Comparison:
-    """One output of both models on the same input.
-
-    Attributes:
-        name: Signature and output, and the model if only one of the models has the output.
-        error: Largest absolute difference; infinite if shapes or dtypes differ.
-        tolerance: Largest difference allowed.
-    """
-
-    name: str
-    error: float
-    tolerance: float
-
-    @property
-    def ok(self) -> bool:
-        """Whether the error is within the tolerance. NaN is not within it."""
-        return self.error <= self.tolerance
-
-
 @dataclasses.dataclass
 class Report:
     """The result of a rewrite. str() returns a table.
@@ -84,10 +66,10 @@ class Report:
             lines.append(f"  kept    {_where(kept)}: {kept.op}, because {kept.reason}")
         for comparison in self.compared:
             verdict = "ok" if comparison.ok else "DIFFERS"
-            lines.append(
-                f"  check   {comparison.name}: largest difference {comparison.error:.2g}, "
-                f"allowed {comparison.tolerance:.2g}: {verdict}"
+            what = comparison.fault or (
+                f"largest difference {comparison.difference:.2g}, allowed {comparison.tolerance:.2g}:"
             )
+            lines.append(f"  check   {comparison.name}: {what} {verdict}")
         return "\n".join(lines)
 
 

@@ -4,14 +4,14 @@ import contextlib
 import os
 import pathlib
 import shutil
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterator
 
 from google.protobuf import message
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tf_rnn_ops import _atomic_write
 from tf_rnn_ops.native.tf_internals import registries
-from tf_rnn_ops.portable import _check, _rewrite
+from tf_rnn_ops.portable import _rewrite, _verify
 from tf_rnn_ops.portable._report import Report
 
 _GRAPH_FILE = "saved_model.pb"
@@ -24,8 +24,8 @@ def rewrite_saved_model(
     target: str | os.PathLike,
     inference: bool = False,
     clear_devices: bool = False,
-    check: bool = True,
-    inputs: Mapping[str, Any] | None = None,
+    verify: bool = True,
+    verify_inputs: _verify.Inputs | None = None,
 ) -> Report:
     """Writes a copy of a SavedModel without TensorFlow's CudnnRNN ops.
 
@@ -37,9 +37,9 @@ def rewrite_saved_model(
         target: Folder to write, which must not exist.
         inference: See rewrite_graph_def().
         clear_devices: See rewrite_graph_def().
-        check: Whether to run every signature of both models and compare the results; see
-            check_saved_model().
-        inputs: See check_saved_model().
+        verify: Whether to run every signature of both models and compare the results; see
+            verify_saved_model().
+        verify_inputs: See verify_saved_model().
 
     Returns:
         A Report.
@@ -47,16 +47,16 @@ def rewrite_saved_model(
     Raises:
         FileNotFoundError: `source` has no saved_model.pb.
         FileExistsError: `target` exists.
-        ValueError: The model in `source` cannot be read, `target` is inside of `source`, or `inputs` does not
-            fit. After an error there is no target.
+        ValueError: The model in `source` cannot be read, `target` is inside of `source`, or `verify_inputs`
+            does not fit. After an error there is no target.
     """
 
     def rewrite(graph_def):
         return _rewrite.rewrite_graph_def(graph_def, inference, clear_devices)
 
     with rewritten(source, target, rewrite) as (unchecked, report):
-        if check:
-            report.compared = _check.check_saved_model(source, unchecked, inputs)
+        if verify:
+            report.compared = _verify.verify_saved_model(source, unchecked, verify_inputs)
     return report
 
 

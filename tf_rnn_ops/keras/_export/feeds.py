@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _keras_batch
+from tf_rnn_ops import _random_batch
 from tf_rnn_ops.keras._export import signatures
 from tf_rnn_ops.keras._export.streaming import NEXT
 
@@ -163,7 +163,7 @@ class Steps:
 
 
 def _made_up(model, signature, **sizes):
-    return _refuse_empty(signature, _keras_batch.batch_for(model, signature, **sizes))
+    return _refuse_empty(signature, _random_batch.batch_for(model, signature, **sizes))
 
 
 def _given(signature, batch):

@@ -1,15 +1,14 @@
 """The arguments and results of a model, in the form of a signature of a SavedModel."""
 
 import contextlib
-import os
 import re
 import textwrap
-import zipfile
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops import _npz
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
@@ -270,11 +269,7 @@ def batch_of_file(path, signature):
     Raises:
         ValueError: There is no such file, or it has other names.
     """
-    try:
-        with np.load(os.path.expanduser(path)) as file:
-            arrays = dict(file)
-    except (AttributeError, EOFError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"verify_inputs: {path} is not a file of np.savez: {error}") from error
+    arrays = _npz.arrays_of(path)
     names = [spec.name for spec in keras.tree.flatten(signature)]
     if sorted(arrays) != sorted(names):
         raise ValueError(

@@ -10,22 +10,22 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 import tf_rnn_ops
-from tf_rnn_ops import _made_up
-from tf_rnn_ops._difference import largest_difference
-from tf_rnn_ops.portable._report import Comparison
+from tf_rnn_ops import _comparison, _npz, _random_arrays
+from tf_rnn_ops._comparison import Comparison
 
-# The allowed differences for results of size 1. For larger results they are proportional to the size.
-_TOLERANCES = {tf.float64: 1e-10, tf.float32: 1e-4, tf.float16: 1e-2, tf.bfloat16: 5e-2}
 # The size of every open dimension of a signature. All have the same size, because a signature does not
 # tell which dimensions must be equal.
 _OPEN = 3
 _WHICH = ("original", "rewritten")
 
+Inputs = Mapping[str, Any] | str | os.PathLike
+"""Arrays by name, or the path of a file of np.savez."""
 
-def check_saved_model(
+
+def verify_saved_model(
     source: str | os.PathLike,
     target: str | os.PathLike,
-    inputs: Mapping[str, Any] | None = None,
+    verify_inputs: Inputs | None = None,
     seed: int = 0,
 ) -> list[Comparison]:
     """Runs every signature of two SavedModels on the same input.
@@ -35,18 +35,19 @@ def check_saved_model(
     Args:
         source: Folder of the original SavedModel.
         target: Folder of the rewritten SavedModel.
-        inputs: {name of an argument of a signature: array}. Other arguments get random numbers, the integers 1
+        verify_inputs: {name of an argument of a signature: array}, or the path of a file of np.savez with
+            these arrays. Other arguments get random numbers, the integers 1
             and 2, and short strings. Those of one dimension get numbers from 1 to 3, since they may be lengths.
         seed: Seed of the random numbers.
 
     Returns:
         A list of Comparison, one for each output of each signature. If there are several graphs, such as
-        TensorFlow 1's graphs for training and serving, it has the outputs of each graph. The error is
-        infinite for a graph, a signature or an output that only one of the models has.
+        TensorFlow 1's graphs for training and serving, it has the outputs of each graph. Those of a
+        graph, a signature or an output that only one of the models has have a `fault`.
 
     Raises:
-        ValueError: `inputs` has a name that no signature has, or lacks an argument of unknown shape; or a
-            model cannot be loaded or does not run on the arguments.
+        ValueError: `verify_inputs` has a name that no signature has, or lacks an argument of unknown shape; or
+            a model cannot be loaded or does not run on the arguments.
     """
     tf_rnn_ops.enable_stock_ops()
     graphs = [_tags_of(*pair) for pair in zip((source, target), _WHICH)]
@@ -60,12 +61,19 @@ def check_saved_model(
         tags: [_load(folder, which, tags) for folder, which in zip((source, target), _WHICH)]
         for tags in both
     }
-    inputs = dict(inputs or {})
+    inputs = _arrays_of(verify_inputs or {})
     _check_names(inputs, models.values())
     for tags, pair in models.items():
         where = f"{', '.join(tags)}: " if tags else ""
         found += _compare_signatures(pair, where, inputs, seed)
     return found
+
+
+def _arrays_of(verify_inputs: Inputs) -> dict[str, Any]:
+    """The arrays by name, of a file if it is a path."""
+    if isinstance(verify_inputs, (str, os.PathLike)):
+        return _npz.arrays_of(verify_inputs)
+    return dict(verify_inputs)
 
 
 def _check_names(inputs, models):
@@ -85,7 +93,7 @@ def _compare_signatures(models, where, inputs, seed):
         specs = signatures[0][name].structured_input_signature[1]
         rng = np.random.default_rng(seed)
         shapes = (spec.shape.as_list() for spec in specs.values() if spec.shape.rank is not None)
-        steps = _made_up.least_steps(shapes, _OPEN)
+        steps = _random_arrays.least_steps(shapes, _OPEN)
         arguments = {key: _argument(inputs, key, spec, rng, steps) for key, spec in specs.items()}
         results = []
         for signature, which in zip((s[name] for s in signatures), _WHICH):
@@ -101,38 +109,41 @@ def _compare_signatures(models, where, inputs, seed):
 def _of_one_only(names, where=""):
     """A Comparison that fails for each name that only one of two collections has."""
     return [
-        Comparison(f"{where}{name} (in the {which} model only)", float("inf"), 0.0)
+        Comparison(f"{where}{name}", fault=f"only the {which} model has it.")
         for own, other, which in zip(names, reversed(names), _WHICH)
         for name in own
         if name not in other
     ]
 
 
-def check_graph_def(
-    source: Any, target: Any, inputs: Mapping[str, Any], outputs: Iterable[str]
+def verify_graph_def(
+    source: Any, target: Any, verify_inputs: Inputs, outputs: Iterable[str]
 ) -> list[Comparison]:
     """Runs two GraphDefs on the same input.
 
     Args:
         source: The original GraphDef. enable_stock_ops() runs TensorFlow's own ops.
         target: The rewritten GraphDef.
-        inputs: {name of a tensor to feed: array}. A name is 'x:0', or 'x' for the first output of the node
-            x.
-        outputs: Names of the tensors to compare, in the form of the names in `inputs`.
+        verify_inputs: {name of a tensor to feed: array}, or the path of a file of np.savez with these arrays.
+            A name is 'x:0', or 'x' for the first output of the node x.
+        outputs: Names of the tensors to compare, in the form of the names in `verify_inputs`.
 
     Returns:
         A list of Comparison, one for each output.
 
     Raises:
-        ValueError: `outputs` is empty or a string, `inputs` names a tensor twice, a tensor is not in
+        ValueError: `outputs` is empty or a string, `verify_inputs` names a tensor twice, a tensor is not in
             the graphs, or a graph does not run on the inputs.
     """
     names = [] if isinstance(outputs, str) else list(outputs)
     if not names:
         raise ValueError(f"outputs must be a list of names of tensors, but it is {outputs!r}.")
+    inputs = _arrays_of(verify_inputs)
     feeds = {_tensor_name(name): array for name, array in inputs.items()}
     if len(feeds) < len(inputs):
-        raise ValueError(f"inputs must name each tensor once, but it has {', '.join(inputs)}.")
+        raise ValueError(
+            f"verify_inputs must name each tensor once, but it has {', '.join(inputs)}."
+        )
     tf_rnn_ops.enable_stock_ops()
     results = []
     for graph_def, which in zip((source, target), _WHICH):
@@ -153,15 +164,11 @@ def _tensor_name(name):
 def compare(name, before, after):
     """A Comparison of two tensors or arrays."""
     before, after = tf.convert_to_tensor(before), tf.convert_to_tensor(after)
-    if before.dtype != after.dtype or before.shape != after.shape:
-        return Comparison(name, float("inf"), 0.0)
-    if not before.dtype.is_floating:
-        same = bool(tf.reduce_all(tf.equal(before, after)))
-        return Comparison(name, 0.0 if same else float("inf"), 0.0)
-    a, b = (tf.cast(t, tf.float64).numpy() for t in (before, after))
-    error = largest_difference(a, b)  # NaN never counts as equal to a number
-    scale = max(1.0, float(np.max(np.where(np.isfinite(a), np.abs(a), 0.0), initial=0.0)))
-    return Comparison(name, error, _TOLERANCES[before.dtype] * scale)
+    if before.dtype != after.dtype:
+        types = f"{after.dtype.name} instead of {before.dtype.name}"
+        return Comparison(name, fault=f"the output {name!r} has the type {types}.")
+    limits = _comparison.LIMITS.get(before.dtype.name, _comparison.LIMITS["float32"])
+    return _comparison.compare(name, np.asarray(after), np.asarray(before), limits)
 
 
 def _tags_of(folder, which):
@@ -192,16 +199,15 @@ def _explained(what, arguments):
         shapes = ", ".join(f"{name} {list(np.shape(a))}" for name, a in arguments.items())
         what += f" on {shapes}" if shapes else " without inputs"
         reason = getattr(error, "message", None) or error
-        raise ValueError(
-            f"{what}: {reason} Give arrays that fit in `inputs` "
-            "(--inputs FILE.npz in the command), or skip the check (--no-check)."
-        ) from error
+        raise ValueError(f"{what}: {reason} {_comparison.ADVICE}") from error
 
 
 def _argument(inputs, name, spec, rng, steps):
     if name in inputs:
         return tf.cast(tf.convert_to_tensor(inputs[name]), spec.dtype)
     if spec.shape.rank is None:
-        raise ValueError(f"The shape of the argument {name!r} is not known: give it in `inputs`.")
+        raise ValueError(
+            f"The shape of the argument {name!r} is not known: give it in verify_inputs."
+        )
     shape, dtype = spec.shape.as_list(), spec.dtype.as_numpy_dtype
-    return tf.constant(_made_up.array(shape, dtype, rng, _OPEN, _OPEN, steps), spec.dtype)
+    return tf.constant(_random_arrays.array(shape, dtype, rng, _OPEN, _OPEN, steps), spec.dtype)

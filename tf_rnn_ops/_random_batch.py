@@ -1,4 +1,4 @@
-"""Makes up inputs for a model from the shapes of its arguments."""
+"""Random batches for a Keras model, of words that its layers know."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _made_up
+from tf_rnn_ops import _random_arrays
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # The sizes of open dimensions: of the first dimension, and of other dimensions.
@@ -42,14 +42,14 @@ def batch_for(
     layers = flatten_layers(model)
     masked = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
     specs = keras.tree.flatten(signature)
-    steps = _made_up.least_steps((tuple(spec.shape) for spec in specs), time)
+    steps = _random_arrays.least_steps((tuple(spec.shape) for spec in specs), time)
     sizes = {"first": batch_size, "others": time, "steps": steps}
     values = {"integers": _integers(layers, specs), "texts": _texts(layers, specs)}
     rng = np.random.default_rng(seed)
 
     def made(spec):
         dtype = tf.as_dtype(spec.dtype).as_numpy_dtype
-        found = _made_up.array(tuple(spec.shape), dtype, rng, **sizes, **values)
+        found = _random_arrays.array(tuple(spec.shape), dtype, rng, **sizes, **values)
         return _padded(found, masked) if padded else found
 
     return keras.tree.map_structure(made, signature)
@@ -88,11 +88,11 @@ def _integers(layers, specs):
 def _texts(layers, specs):
     """Strings of words that the layers of a model know."""
     if not any(tf.as_dtype(spec.dtype) == tf.string for spec in specs):
-        return _made_up.TEXTS
+        return _random_arrays.TEXTS
     words = _vocabulary(layers, keras.layers.TextVectorization)[:_MOST_WORDS]
     if words:
         return [" ".join(np.roll(words, -k)[: _WORDS - k % _WORDS]) for k in range(len(words))]
-    return _vocabulary(layers, keras.layers.StringLookup) or _made_up.TEXTS
+    return _vocabulary(layers, keras.layers.StringLookup) or _random_arrays.TEXTS
 
 
 def _vocabulary(layers, cls):

@@ -1,4 +1,4 @@
-"""Makes up arrays for arguments of which only the shape and the type are known."""
+"""Random arrays for arguments of which only the shape and the type are known."""
 
 from typing import Any, Iterable, Sequence
 
