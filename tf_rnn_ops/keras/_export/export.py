@@ -8,7 +8,7 @@ import numbers
 import os
 import pathlib
 import tempfile
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -193,58 +193,60 @@ def export(
     _check_verify(verify, verify_inputs)
     target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
-    how = formats.options(format, quantize, opset)
+    options = formats.options(format, quantize, opset)
     module = formats.writer(format)
     # The number of steps of a stream is not that of its other inputs.
     fixed = None if streaming else time
-    signature = signatures.of(model, input_signature, batch_size, fixed)
+    signature, notes = _signature(model, format, input_signature, batch_size, fixed)
     if isinstance(verify_inputs, (str, os.PathLike)):
         verify_inputs = signatures.batch_of_file(verify_inputs, signature)
-    notes = signatures.changed_names(model, input_signature, signature)
-    if input_signature is None and signatures.has_open_batch(signature):
-        notes += signatures.opened_batch(model)
-        if format == "litert":
-            signature = signatures.of(model, None, 1, fixed)
-            notes.append("The batch size of the file is 1; batch_size gives another.")
     with (
         _atomic_write.atomic_write(target) as unfinished,
         tempfile.TemporaryDirectory() as folder,
         Progress(print_fn) as progress,
     ):
         progress.show("tracing the model")
-        saved = str(unfinished) if format == formats.SAVED_MODEL else folder
         outputs = Outputs(model, format)
+        folder = str(unfinished) if format == formats.SAVED_MODEL else folder
         make_stream = functools.partial(_stream, time=time) if streaming else None
-        looping, stream, became_float, layer_names = _save(
-            model, saved, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs
-        )
-        if looping and not loops:
-            first = looping[0]
+        saved = _save(model, folder, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs)
+        if saved.looping and not loops:
+            first = saved.looping[0]
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
         progress.show(f"writing {target.name}")
-        layers = [
-            dataclasses.replace(layer, name=layer_names.of(layer.name))
-            for layer in module.write(saved, str(unfinished), loops=loops, **how)
-        ]
+        layers = module.write(folder, str(unfinished), loops=loops, **options)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
-        if note := _why_not_run(verify, format):
-            found: dict[str, Any] = {"note": note}
-        else:
+        checked: dict[str, Any] = {"note": _why_not_run(verify, format)}
+        if not checked["note"]:
             file = verification.File(
-                called=stream or signature,
+                called=saved.stream or signature,
                 load=functools.partial(module.load, str(unfinished)),
                 in_int8=quantize is not None,
                 in_float32=format in formats.WITHOUT_FLOAT64,
             )
-            found = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
-    if became_float and quantize is None:
-        notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
-    found["note"] = " ".join(filter(None, [*notes, *outputs.notes(), found["note"]]))
-    layers += looping
-    report = Exported(str(target), format, layers, size, printed=print_fn is not None, **found)
+            checked = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
+    if saved.became_float and quantize is None:
+        notes.append(f"The int8 weights of {', '.join(saved.became_float)} are stored as floats.")
+    checked["note"] = " ".join(filter(None, [*notes, *outputs.notes(), checked["note"]]))
+    layers = [*map(saved.named, layers), *saved.looping]
+    report = Exported(str(target), format, layers, size, printed=print_fn is not None, **checked)
     if print_fn is not None:
         print_fn(report.table())
     return report
+
+
+def _signature(
+    model: keras.Model, format: str, given: Any, batch_size: int | None, time: int | None
+) -> tuple[list, list[str]]:
+    """The signature of a file, and sentences on names and sizes that are not those of the model."""
+    signature = signatures.of(model, given, batch_size, time)
+    notes = signatures.changed_names(model, given, signature)
+    if given is None and signatures.has_open_batch(signature):
+        notes += signatures.opened_batch(model)
+        if format == "litert":
+            signature = signatures.of(model, None, 1, time)
+            notes.append("The batch size of the file is 1; batch_size gives another.")
+    return signature, notes
 
 
 def _why_not_run(verify, format):
@@ -282,25 +284,39 @@ def _is_a(kind, value):
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _save(model, folder, signature, make_stream, in_float, outputs):
-    """Writes the SavedModel from which the other formats are made.
+class _Saved(NamedTuple):
+    """The SavedModel from which the other formats are made.
 
-    Returns:
-        An ExportedLayer for each layer on Keras's implementation, the Stream or None, with in_float the names of the
-        recurrent layers whose int8 weights became floats, and the LayerNames.
+    Attributes:
+        looping: An ExportedLayer for each layer on Keras's implementation.
+        stream: The Stream, or None.
+        became_float: The names of the recurrent layers whose int8 weights became floats.
+        layer_names: The LayerNames.
     """
+
+    looping: list[ExportedLayer]
+    stream: Stream | None
+    became_float: list[str]
+    layer_names: LayerNames
+
+    def named(self, layer: ExportedLayer) -> ExportedLayer:
+        """The report of a writer on a layer, with the names that explain() has."""
+        return dataclasses.replace(layer, name=self.layer_names.of(layer.name))
+
+
+def _save(model, folder, signature, make_stream, in_float, outputs):
+    """Writes the _Saved. `in_float`: whether recurrent layers get floats for int8 weights."""
     with _on_ops(model) as ours:
         names = int8_error.dequantize(ours) if in_float and ours is not model else []
-        stream = make_stream(ours, signature) if make_stream else None
-        function, signature = (
-            (stream.function, stream.signature) if stream else (ours.__call__, signature)
-        )
-        if stream is None:  # its number of steps is known
+        layer_names, stream = LayerNames(ours), None
+        function = ours.__call__
+        if make_stream is None:  # the number of steps of a stream is known
             known_faults.refuse(ours, signature)
-        function = outputs.of(function, signature)
-        layer_names = LayerNames(ours)
-        if stream:
+        else:
+            stream = make_stream(ours, signature)
             stream.observe = layer_names.run
+            function, signature = stream.function, stream.signature
+        function = outputs.of(function, signature)
         with layer_calls.replaced(layer_names.run):
             _write_saved_model(ours, folder, function, signature)
         rows = explain(ours, print_fn=None)
@@ -309,7 +325,7 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
         for row in rows
         if row.path == paths.KERAS
     ]
-    return looping, stream, names, layer_names
+    return _Saved(looping, stream, names, layer_names)
 
 
 class _CannotBeCalled(ValueError):

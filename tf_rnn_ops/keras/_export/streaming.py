@@ -74,11 +74,8 @@ class Stream:
                 f"The model {model.name!r} cannot stream, because it has no recurrent layer and no causal Conv1D over "
                 "the steps of an input: export it with streaming=False."
             )
-        # Trace once with a state for every layer, and keep the states that the trace used. Layers whose initial
-        # states are inputs of the model used none.
-        self.signature, self.has_own_states = [*arguments, specs], True
-        self.states: dict[str, Any] = {}
-        tf.function(self.function, autograph=False).get_concrete_function(*self.signature)
+        # Layers whose initial states are inputs of the model need no other states.
+        self.states = self._states_in_use(arguments, specs)
         own = {name: spec for name, spec in specs.items() if name in self.states}
         self.has_own_states = bool(own)
         self.signature = [*arguments, own] if own else arguments
@@ -93,6 +90,34 @@ class Stream:
             The outputs of the model by their names in a signature, and the next states.
         """
         *own, states = arguments if self.has_own_states else (*arguments, {})
+        results, _ = self._run(own, states)
+        return results
+
+    def _states_in_use(self, arguments: list, specs: dict[str, Any]) -> dict[str, Any]:
+        """The attribute `states`, by a trace with a state for every layer."""
+        found: dict[str, Any] = {}
+
+        def run(*tensors: Any) -> dict[str, Any]:
+            *own, states = tensors
+            results, names = self._run(own, states)
+            found.update(names)
+            return results
+
+        tf.function(run, autograph=False).get_concrete_function(*arguments, specs)
+        return found
+
+    def _run(
+        self, own: list, states: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, str | None]]:
+        """Runs the model.
+
+        Args:
+            own: The arguments of the model.
+            states: {name of a state that is not an argument: tensor}.
+
+        Returns:
+            The results of `function`, and the attribute `states`.
+        """
         given = keras.tree.flatten(own)
         calls = _Calls(given, states, self._layers)
 
@@ -102,32 +127,38 @@ class Stream:
 
         with layer_calls.replaced(run):
             results = named(time_axes.of_any_length(self._model)(*own, training=False))
-        self.states = dict.fromkeys(calls.new)
+        names: dict[str, str | None] = dict.fromkeys(calls.new)
         next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
-        if names := sorted((results.keys() | set(self._inputs)) & next_states.keys()):
+        if taken := sorted((results.keys() | set(self._inputs)) & next_states.keys()):
             raise ValueError(
-                f"The input or output {names[0]!r} of the model has the name of the next value of a state: give it "
+                f"The input or output {taken[0]!r} of the model has the name of the next value of a state: give it "
                 "another name."
             )
         for layer, k, new in calls.given:
             name = self._inputs[k]
-            if name in self.states:
+            if name in names:
                 raise ValueError(
                     f"The input {name!r} must be the initial state of one layer, but it is that of several layers: "
                     "give each layer an input of its own."
                 )
-            # The last: the outputs of a layer that returns its last step come before its states.
-            names = reversed(results)
-            output = next((o for o in names if _source(results[o]) is _source(new)), None)
-            if output is None:
-                raise ValueError(
-                    f"The layer {layer.name!r} cannot stream, because its initial state is the input {name!r}, but its "
-                    "state after the last step is not an output: add the state to the outputs of the model."
-                )
+            names[name] = output = _output_of_state(layer, name, new, results)
             del results[output]
-            self.states[name] = output
             next_states[f"{name}{NEXT}"] = tf.cast(new, given[k].dtype)
-        return results | next_states
+        return results | next_states, names
+
+
+def _output_of_state(
+    layer: keras.layers.Layer, name: str, new: tf.Tensor, results: dict[str, Any]
+) -> str:
+    """The name of the output that is the final state of a layer, whose initial state is the input `name`."""
+    # The last: the outputs of a layer that returns its last step come before its states.
+    for output in reversed(results):
+        if _source(results[output]) is _source(new):
+            return output
+    raise ValueError(
+        f"The layer {layer.name!r} cannot stream, because its initial state is the input {name!r}, but its "
+        "state after the last step is not an output: add the state to the outputs of the model."
+    )
 
 
 class _State(NamedTuple):

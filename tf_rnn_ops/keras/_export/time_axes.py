@@ -118,45 +118,73 @@ def find(model: keras.Model, signature: list, time: int | None = None) -> TimeAx
         ValueError: The model cannot be called with the signature.
     """
     probe = _Probe(model, signature, time)
-    found, failed = [], []
+    longer, failed = _longer(probe, signature)
+    if groups := [group for group in longer if group.reaches_time]:
+        names = _names_of(groups)
+        return TimeAxes(_joined(probe.calls, groups), names, names)
+    # No input may be longer: the model is of one length, and its time is a dimension of this size.
+    groups = [_Group([name], probe.of_size(probe.lengths[name])) for name in failed]
+    groups = [group for group in groups if group.reaches_time]
+    return TimeAxes(_joined(probe.calls, groups), _names_of(groups), set())
+
+
+class _Group(NamedTuple):
+    """Inputs that are longer together.
+
+    Attributes:
+        names: Their names.
+        calls: The calls with the dimensions that grow with these inputs.
+    """
+
+    names: list[str]
+    calls: list[Call]
+
+    @property
+    def reaches_time(self) -> bool:
+        """Whether the time of a layer grows."""
+        return any(map(reads_time, self.calls))
+
+
+def _names_of(groups: list[_Group]) -> set[str]:
+    return {name for group in groups for name in group.names}
+
+
+def _longer(probe: "_Probe", signature: list) -> tuple[list[_Group], list[str]]:
+    """A _Group for all inputs that may be longer, and the names of the other inputs."""
+    groups, failed = [], []
     for name in probe.lengths:
         if calls := probe.grown([name]):
-            found.append(([name], calls))
+            groups.append(_Group([name], calls))
         else:
             failed.append(name)
-    for names in _together(signature, failed):
+    for names in _of_one_length(signature, failed):
         if calls := probe.grown(names):
-            found.append((names, calls))
+            groups.append(_Group(names, calls))
             failed = [name for name in failed if name not in names]
-    found = [one for one in found if any(map(reads_time, one[1]))]
-    longer = {name for names, _ in found for name in names}
-    sequences = longer
-    if not found:
-        found = [([name], probe.of_size(probe.lengths[name])) for name in failed]
-        found = [one for one in found if any(map(reads_time, one[1]))]
-        sequences = {name for names, _ in found for name in names}
-    return TimeAxes(_joined(probe.calls, [calls for _, calls in found]), sequences, longer)
+    return groups, failed
 
 
-def _together(signature, failed):
+def _of_one_length(signature: list, failed: list[str]) -> list[list[str]]:
     """Lists of those inputs of one length that cannot be longer without the others."""
-    groups = collections.defaultdict(list)
+    by_length = collections.defaultdict(list)
     for spec in keras.tree.flatten(signature):
         if spec.name in failed:
-            groups[spec.shape[1]].append(spec.name)
-    return [names for names in groups.values() if len(names) > 1]
+            by_length[spec.shape[1]].append(spec.name)
+    return [names for names in by_length.values() if len(names) > 1]
 
 
-def _joined(calls, others):
-    """The calls with the growing dimensions of lists of the same calls."""
-    found = []
+def _joined(calls: list[Call], groups: list[_Group]) -> list[Call]:
+    """The calls with the dimensions that grow with any group."""
+    if not groups:
+        return calls
+    joined = []
     for k, call in enumerate(calls):
         growing = {
-            name: [set().union(*axes) for axes in zip(*(one[k].growing[name] for one in others))]
+            name: [set().union(*axes) for axes in zip(*(g.calls[k].growing[name] for g in groups))]
             for name in call.growing
         }
-        found.append(call._replace(growing=growing if others else call.growing))
-    return found
+        joined.append(call._replace(growing=growing))
+    return joined
 
 
 class _Probe:
