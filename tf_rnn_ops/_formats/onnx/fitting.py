@@ -28,7 +28,7 @@ class Fitting:
     def __call__(self, info):
         """KEEP if ONNX has a node for it, otherwise the reason for a loop."""
         node = self._graphs[info.place][info.name]
-        reason = _reason(info, node) or self._computed(info, node)
+        reason = _reason_for_loop(info, node) or self._computed(info, node)
         self.nodes.append(
             ExportedLayer(
                 layer_name(node.name, info.op),
@@ -56,7 +56,7 @@ def _became(info):
     return op_type if layers == 1 else f"{layers} {op_type}"
 
 
-def _reason(info, node):
+def _reason_for_loop(info, node):
     if info.dtype == tf.float64:
         return "ONNX Runtime computes such nodes in float32 only"
     if info.network is None:

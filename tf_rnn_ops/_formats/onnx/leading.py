@@ -1,6 +1,9 @@
 """Traces the first two sizes of tensors in a graph of tf2onnx, B and T of sequences and masks."""
 
+from onnx import TensorProto
+
 from tf_rnn_ops._formats.onnx import nodes
+from tf_rnn_ops._formats.passes import mask_conditions
 
 # Ops whose output has the shape of the first input.
 _UNARY = (
@@ -21,6 +24,19 @@ class Leading:
 
     def __init__(self, ctx):
         self._ctx, self._found = ctx, {}
+        # {op: a function of its node that returns what _before() does}.
+        self._rules = {
+            **dict.fromkeys(_UNARY, lambda node: node.input[0]),
+            **dict.fromkeys(_ELEMENTWISE, self._of_broadcast),
+            **dict.fromkeys(_REDUCING, self._of_reduction),
+            **dict.fromkeys(nodes.LAYERS, self._of_layer),
+            **dict.fromkeys(("If", "StatelessIf"), self._of_condition),
+            "ConcatV2": self._of_concatenation,
+            "ExpandDims": self._of_expansion,
+            "GatherV2": self._of_gather,
+            "Reshape": self._of_reshape,
+            "StridedSlice": self._of_check,
+        }
 
     def of(self, name):
         """The name of a tensor, as near to the inputs as possible, with the first two sizes of a tensor."""
@@ -41,23 +57,29 @@ class Leading:
         node = nodes.producer(self._ctx, name)
         if node is None or node.is_const():
             return None
-        if node.type in _UNARY:
-            return node.input[0]
-        if node.type in _ELEMENTWISE:
-            return self._of_broadcast(node)
-        if node.type in nodes.LAYERS and name == node.output[0]:
-            return None if nodes.attribute(node, "time_major", True) else node.input[0]
-        if node.type in _REDUCING:
-            return node.input[0] if self._is_beyond(node, node.input[1]) else None
-        if node.type == "ExpandDims":
-            axis = nodes.value(self._ctx, node.input[1])
-            return node.input[0] if axis == -1 or axis == self._rank(node.input[0]) else None
-        if node.type == "ConcatV2":
-            return node.input[0] if self._is_beyond(node, node.input[-1]) else None
-        if node.type == "GatherV2":
-            return self._of_gather(node)
-        if node.type == "Reshape":
-            return self._of_reshape(node)
+        if node.type in nodes.LAYERS and name != node.output[0]:
+            return None
+        rule = self._rules.get(node.type)
+        return rule(node) if rule else None
+
+    def _of_layer(self, node):
+        return None if nodes.attribute(node, "time_major", True) else node.input[0]
+
+    def _of_reduction(self, node):
+        return node.input[0] if self._is_beyond(node, node.input[1]) else None
+
+    def _of_concatenation(self, node):
+        return node.input[0] if self._is_beyond(node, node.input[-1]) else None
+
+    def _of_expansion(self, node):
+        axis = nodes.value(self._ctx, node.input[1])
+        return node.input[0] if axis == -1 or axis == self._rank(node.input[0]) else None
+
+    def _of_condition(self, node):
+        is_of_mask = mask_conditions.is_of_mask(node.type, node.name)
+        return mask_of_condition(self._ctx, node) if is_of_mask else None
+
+    def _of_check(self, node):
         checked = of_check(self._ctx, node)
         return checked[1] if checked else None
 
@@ -85,7 +107,7 @@ class Leading:
         return deciding[0] if len({self.of(name) for name in deciding}) == 1 else None
 
     def _of_gather(self, node):
-        """Steps of each row, or rows of a table such as an Embedding."""
+        """Reversed steps of each row, or rows of a table such as an Embedding."""
         batch, axis = nodes.attribute(node, "batch_dims", 0), nodes.value(self._ctx, node.input[2])
         is_known = batch == axis in (0, 1)
         return node.input[1] if is_known and self._rank(node.input[1]) == 2 else None
@@ -101,6 +123,12 @@ class Leading:
         of = nodes.producer(self._ctx, first.input[0])
         two = nodes.value(self._ctx, first.input[1]) == [0, 1]
         return of.input[0] if two and of is not None and of.type == "Shape" else None
+
+
+def mask_of_condition(ctx, node):
+    """The mask that the condition of a masked layer reads, its only input of this type after the predicate."""
+    (mask,) = {name for name in node.input[1:] if ctx.get_dtype(name) == TensorProto.BOOL}
+    return mask
 
 
 def of_check(ctx, node):

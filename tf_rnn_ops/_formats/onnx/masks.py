@@ -14,28 +14,33 @@ its outputs for all times. Both indices and the lengths follow from the mask:
 
 import functools
 
-import numpy as np
 from onnx import TensorProto
 from tf2onnx import utils
 
 from tf_rnn_ops._formats.onnx import nodes
 from tf_rnn_ops._formats.onnx.emitting import Builder
-from tf_rnn_ops._formats.onnx.leading import Leading, of_check
+from tf_rnn_ops._formats.onnx.leading import Leading, mask_of_condition, of_check
+from tf_rnn_ops._formats.passes import mask_conditions
 
 
 def simplify(ctx):
-    """Simplifies what the masks of a tf2onnx.graph.Graph need."""
+    """Replaces the conditions of masks in a tf2onnx.graph.Graph, and simplifies what else masks need."""
+    _share_casts(ctx)
     _share_checks(ctx)
-    gathers = [node for node in ctx.get_nodes() if _gathers_steps(ctx, node)]
-    packing = {node.name: mask for node in gathers if (mask := _packed_mask(ctx, node))}
-    steps = {mask: _Steps(ctx, mask) for mask in packing.values()}
-    for node in gathers:
-        if node.name in packing:
-            _replace(ctx, node, steps[packing[node.name]].packing)
-            continue
-        for mask, own in steps.items():
-            if index := _spreading(ctx, node.input[1], mask):
-                _replace(ctx, node, getattr(own, index))
+    steps, replaced = {}, {}
+    for node in list(ctx.get_nodes()):
+        if mask_conditions.is_of_mask(node.type, node.name):
+            mask = mask_of_condition(ctx, node)
+            kind = mask_conditions.kind(node.name)
+            (x,) = [name for name in node.input[1:] if len(ctx.get_shape(name) or ()) == 3]
+            own = steps.setdefault(mask, _Steps(ctx, mask))
+            # Both layers of a Bidirectional read the same packed steps.
+            key = mask, kind, nodes.origin(ctx, x), ctx.get_dtype(x)
+            if key in replaced:
+                ctx.replace_all_inputs(node.output[0], replaced[key])
+            else:
+                replaced[key] = node.output[0]
+                _replace(ctx, node, x, getattr(own, kind))
     for node in [node for node in ctx.get_nodes() if node.type == "ConcatV2"]:
         _gather_once(ctx, node)
     for node in list(ctx.get_nodes()):
@@ -45,7 +50,10 @@ def simplify(ctx):
 
 
 class _Steps:
-    """The tensors of a mask; see Note [Steps of a mask]. Each is made when it is first read."""
+    """The tensors of a mask; see Note [Steps of a mask]. Each is made when it is first read.
+
+    The indices have the names of Note [Conditions of masks] in keras/path/masks.py.
+    """
 
     def __init__(self, ctx, mask):
         self._mask = mask
@@ -62,7 +70,7 @@ class _Steps:
         return self._build.node("CumSum", [self._ones, self._build.constant(1)])[0]
 
     @functools.cached_property
-    def packing(self):
+    def pack(self):
         """[B, T, 1]."""
         time = self._build.pick(self._build.node("Shape", [self._mask])[0], [1], 0)
         return self._build.node("TopK", [self._ones, time], 2, axis=1)[1]
@@ -91,6 +99,16 @@ class _Steps:
         return self._build.node("Sub", [tensor, self._build.constant(number)])[0]
 
 
+def _share_casts(ctx):
+    """Makes one tensor of equal casts to bool, since each layer casts a mask of another type."""
+    casts = {}
+    for node in list(ctx.get_nodes()):
+        if node.type == "Cast" and ctx.get_dtype(node.output[0]) == TensorProto.BOOL:
+            shared = casts.setdefault(node.input[0], node.output[0])
+            if shared != node.output[0]:
+                ctx.replace_all_inputs(node.output[0], shared)
+
+
 def _share_checks(ctx):
     """Bypasses checks of masks against sequences that have their sizes, and checks that were made before."""
     leading, seen = Leading(ctx), {}
@@ -107,10 +125,10 @@ def _share_checks(ctx):
             seen[mask, sizes] = node.output[0]
 
 
-def _replace(ctx, node, index):
-    """Replaces a GatherV2 by a GatherND."""
+def _replace(ctx, node, x, index):
+    """Replaces a condition by a GatherND."""
     (output,) = node.output
-    x, build = node.input[0], Builder(ctx, node)
+    build = Builder(ctx, node)
     if build.is_used(output):
         build.connect(output, build.node("GatherND", [x, index], batch_dims=1)[0])
 
@@ -158,112 +176,10 @@ def _replace_lengths(ctx, mask, steps):
     """Replaces the sums over a mask."""
     for node in list(ctx.get_nodes()):
         if node.type == "Sum" and nodes.value(ctx, node.input[1]) in (1, [1], -1):
-            if _is_cast(ctx, node.input[0], mask) and not nodes.attribute(node, "keep_dims", False):
+            ones = nodes.producer(ctx, node.input[0])
+            is_of_mask = ones is not None and ones.type == "Cast" and ones.input[0] == mask
+            if is_of_mask and not nodes.attribute(node, "keep_dims", False):
                 (output,) = node.output
                 build = Builder(ctx, node)
                 if build.is_used(output):
                     build.connect(output, steps.lengths)
-
-
-# ---- patterns of keras/path/masks.py ----
-
-
-def _gathers_steps(ctx, node):
-    """Whether a node gathers steps of each row."""
-    if node.type != "GatherV2" or nodes.attribute(node, "batch_dims", 0) != 1:
-        return False
-    index = ctx.get_shape(node.input[1])
-    return nodes.value(ctx, node.input[2]) == 1 and index is not None and len(index) == 2
-
-
-def _packed_mask(ctx, node):
-    """The mask whose valid steps a node gathers, or None."""
-    order = nodes.producer(ctx, node.input[1])
-    if order is None or order.type != "TopKV2" or node.input[1] != order.output[1]:
-        return None
-    keys = nodes.producer(ctx, order.input[0])
-    if keys is None or keys.type != "SelectV2":
-        return None
-    mask, valid, other = keys.input
-    if ctx.get_dtype(mask) != TensorProto.BOOL or not _is_time(ctx, order.input[1], mask):
-        return None
-    return mask if _are_decreasing(ctx, valid, other, mask) else None
-
-
-def _are_decreasing(ctx, valid, other, mask):
-    """Whether keys decrease over time, and those of valid steps are larger than others."""
-    values = [nodes.value(ctx, name) for name in (valid, other)]
-    if None not in values:
-        high, low = map(np.asarray, values)
-        in_order = np.all(np.diff(high, axis=-1) < 0) and np.all(np.diff(low, axis=-1) < 0)
-        return bool(in_order and high.size and np.min(high) > np.max(low))
-    high, low = (nodes.producer(ctx, name) for name in (valid, other))
-    return (
-        high is not None
-        and low is not None
-        and (high.type, low.type) == ("AddV2", "Range")
-        and _is_time(ctx, low.input[0], mask)
-        and [nodes.value(ctx, name) for name in low.input[1:]] == [0, -1]
-        and nodes.producer(ctx, high.input[0]) is low
-        and _is_time(ctx, high.input[1], mask)
-    )
-
-
-def _spreading(ctx, name, mask):
-    """The name of the indices of _Steps that a tensor is equal to, or None."""
-    index = nodes.producer(ctx, name)
-    if index is None or index.type != "SelectV2":
-        return None
-    condition, first, second = index.input
-    if condition == mask and _is_before(ctx, first, mask):
-        if _is_last_step(ctx, second, mask):
-            return "zero"
-        return "after" if _is_count(ctx, second, mask) else None
-    less = nodes.producer(ctx, condition)
-    is_before = less is not None and less.type == "Less" and nodes.value(ctx, less.input[1]) == 0
-    if is_before and less.input[0] == second and _is_before(ctx, second, mask):
-        return "before" if _is_last_step(ctx, first, mask) else None
-    return None
-
-
-def _is_cast(ctx, name, mask):
-    node = nodes.producer(ctx, name)
-    return node is not None and node.type == "Cast" and node.input[0] == mask
-
-
-def _is_count(ctx, name, mask):
-    node = nodes.producer(ctx, name)
-    if node is None or node.type != "Cumsum" or nodes.value(ctx, node.input[1]) not in (1, -1):
-        return False
-    options = [nodes.attribute(node, option, False) for option in ("exclusive", "reverse")]
-    return not any(options) and _is_cast(ctx, node.input[0], mask)
-
-
-def _is_one_less(ctx, name):
-    """Whether a tensor is another one minus 1."""
-    node = nodes.producer(ctx, name)
-    return node is not None and node.type == "Sub" and nodes.value(ctx, node.input[1]) == 1
-
-
-def _is_before(ctx, name, mask):
-    return _is_one_less(ctx, name) and _is_count(ctx, nodes.producer(ctx, name).input[0], mask)
-
-
-def _is_last_step(ctx, name, mask):
-    """Whether a number is T - 1."""
-    known, time = nodes.value(ctx, name), ctx.get_shape(mask)[1]
-    if known is not None:
-        return known == time - 1
-    return _is_one_less(ctx, name) and _is_time(ctx, nodes.producer(ctx, name).input[0], mask)
-
-
-def _is_time(ctx, name, mask):
-    """Whether a number is T of the mask."""
-    known, time = nodes.value(ctx, name), ctx.get_shape(mask)[1]
-    if known is not None:
-        return known == time
-    node = nodes.producer(ctx, name)
-    if node is None or node.type != "StridedSlice" or nodes.value(ctx, node.input[1]) != [1]:
-        return False
-    shape = nodes.producer(ctx, node.input[0])
-    return shape is not None and shape.type == "Shape" and shape.input[0] == mask

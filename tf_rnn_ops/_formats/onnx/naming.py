@@ -15,7 +15,7 @@ from tf_rnn_ops._formats.onnx.weights import OP_TYPES
 from tf_rnn_ops.plain.names import MASK_CONDITION
 
 # The parts of names that TensorFlow and our ops add to those of the layers.
-_ADDED = re.compile(rf"(Stateful)?PartitionedCall(_\d+)?|TfRnnOps>.*|{MASK_CONDITION}(_\d+)?")
+_ADDED = re.compile(rf"(Stateful)?PartitionedCall(_\d+)?|TfRnnOps>.*|{MASK_CONDITION}.*")
 _NUMBER = re.compile(r"_\d+$")
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tf_rnn_ops._formats.onnx import weights
-from tf_rnn_ops._op_table import LAYER_ATTRS, signature
+from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
 from tf_rnn_ops.params import to_onnx
 from tf_rnn_ops.plain import sizes
 
@@ -18,12 +18,6 @@ STACKS = (
 )
 # TensorFlow's become this op before: see preparing.
 BLOCKS = (f"{OURS}BlockLSTMV2",)
-_STACK_ATTRS = {
-    "rnn_mode": "lstm",
-    "input_mode": "linear_input",
-    "direction": "unidirectional",
-    "num_proj": 0,
-}
 _STACK_TENSORS = ("input", "input_h", "input_c", "params")
 
 
@@ -96,7 +90,7 @@ class Stack(NamedTuple):
 def stack_of(ctx, node):
     """The Stack of a CudnnRNN node."""
     time_major = bool(attribute(node, "time_major", True))
-    attrs = {name: attribute(node, name, default) for name, default in _STACK_ATTRS.items()}
+    attrs = {name: attribute(node, name, default) for name, default in STACK_ATTRS.items()}
     shapes = dict(zip(_STACK_TENSORS, (_sizes(ctx, name) for name in node.input)))
     shapes["output_h"], shapes["output_c"] = (_sizes(ctx, name) for name in node.output[1:3])
     try:
@@ -150,6 +144,20 @@ def producer(ctx, name):
     while node is not None and node.type in ("Identity", "StopGradient"):
         node = ctx.get_node_by_output(node.input[0])
     return node
+
+
+def origin(ctx, name):
+    """The name of a tensor before changes of its type."""
+    node = ctx.get_node_by_output(name)
+    while node is not None and node.type in ("Identity", "Cast", "StopGradient"):
+        name = node.input[0]
+        node = ctx.get_node_by_output(name)
+    return name
+
+
+def same(ctx, first, second):
+    """Whether two tensors are equal, except for their types."""
+    return origin(ctx, first) == origin(ctx, second)
 
 
 def value(ctx, name):

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops._formats.onnx import duplicates, errors, widening
+from tf_rnn_ops._formats.onnx import errors, widening
 from tf_rnn_ops._formats.onnx.fitting import Fitting
 from tf_rnn_ops._formats.onnx.nodes import OURS, CannotWrite
 from tf_rnn_ops._formats.passes import mask_conditions
@@ -13,17 +13,21 @@ _PACKING = f"{OURS}Pack"
 _OF_TENSORFLOW = ("CudnnRNN", "BlockLSTM")
 
 
-def has_recurrent_nodes(graph_def):
-    """Whether there is anything to prepare."""
+def is_needed(graph_def):
+    """Whether a graph has a recurrent node, or the condition of a mask, which a layer that became a loop has too."""
     nodes = [*graph_def.node, *(n for f in graph_def.library.function for n in f.node_def)]
-    return any(n.op.startswith(OURS) or any(p in n.op for p in _OF_TENSORFLOW) for n in nodes)
+    return any(
+        node.op.startswith(OURS)
+        or any(part in node.op for part in _OF_TENSORFLOW)
+        or mask_conditions.is_of_mask(node.op, node.name)
+        for node in nodes
+    )
 
 
 def prepare(graph_def, inputs, outputs):
     """Prepares a graph.
 
-    Nodes that ONNX lacks become loops, conditions of masks one of their branches, bfloat16 becomes float32, and
-    equal nodes become one.
+    Nodes that ONNX lacks become loops, and bfloat16 becomes float32.
 
     Args:
         graph_def: A frozen GraphDef; it is not changed.
@@ -36,10 +40,8 @@ def prepare(graph_def, inputs, outputs):
     Raises:
         CannotWrite: A node can become neither a node of ONNX nor a loop.
     """
-    graph_def = _in_order(graph_def)
+    graph_def = _ordered(graph_def)
     widening.widen(graph_def)
-    if mask_conditions.replace(graph_def):
-        graph_def = _inlined(graph_def, list(inputs), list(outputs))
     graph_def = per_node.dequantized(per_node.as_ours(graph_def))
     fitting = Fitting(graph_def)
     graph_def, report = per_node.rewrite_graph_def(graph_def, fitting)
@@ -49,29 +51,47 @@ def prepare(graph_def, inputs, outputs):
         raise CannotWrite(f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.reason}.")
     if any(node.reason for node in fitting.nodes):
         graph_def = _inlined(graph_def, list(inputs), list(outputs))
-    return duplicates.merged(
-        graph_def, [name.split(":")[0] for name in (*inputs, *outputs)]
-    ), fitting.nodes
+    return graph_def, fitting.nodes
 
 
 def _inlined(graph_def, inputs, outputs):
     """The graph with calls replaced by the bodies of the called functions."""
     from tf2onnx import tf_loader
 
-    for function in graph_def.library.function:
-        for node in function.node_def:
-            # WHY: with this attribute TensorFlow writes loops of TensorFlow 1, which tf2onnx does not
-            # know.
+    for nodes in (graph_def.node, *(f.node_def for f in graph_def.library.function)):
+        for node in nodes:
+            # WHY: with this attribute TensorFlow writes loops and conditions of TensorFlow 1, which tf2onnx does
+            # not know.
             node.attr.pop("_lower_using_switch_merge", None)
     with tf.Graph().as_default(), errors.of_tf2onnx():
         tf.import_graph_def(graph_def, name="")
         return tf_loader.tf_optimize(inputs, outputs, graph_def)
 
 
-def _in_order(graph_def):
+def _ordered(graph_def):
     """The graph with its nodes in the order of the report."""
     result = type(graph_def)()
     result.CopyFrom(graph_def)
     del result.node[:]
-    result.node.extend(duplicates.in_order(graph_def.node))
+    result.node.extend(_in_order(graph_def.node))
     return result
+
+
+def _in_order(nodes):
+    """The nodes, each after its inputs, except the back edges of loops of TensorFlow 1."""
+    by_name = {node.name: node for node in nodes if node.op != "NextIteration"}
+    done, order = set(), []
+    for first in nodes:
+        stack = [first]
+        while stack:
+            node = stack[-1]
+            names = [ref.removeprefix("^").split(":")[0] for ref in node.input]
+            waiting = [by_name[n] for n in names if n in by_name and n not in done]
+            if node.name in done or not waiting:
+                stack.pop()
+                if node.name not in done:
+                    done.add(node.name)
+                    order.append(node)
+            else:
+                stack += waiting
+    return order

@@ -23,7 +23,7 @@ def _prepared(original):
         from tf_rnn_ops._formats.onnx import preparing, simplifying
 
         graph_def = tf_graph.as_graph_def()
-        if not preparing.has_recurrent_nodes(graph_def):
+        if not preparing.is_needed(graph_def):
             return original(tf_graph, input_names, output_names, *arguments, **keywords)
         graph_def, _ = preparing.prepare(graph_def, input_names, output_names)
         with tf.Graph().as_default() as graph:

@@ -104,39 +104,28 @@ def _is_zero(ctx, name):
 
 def _is_full(ctx, node, name, x):
     """Whether lengths, or one length for all sequences, are known to be the number of steps of x."""
-    steps = ctx.get_node_by_output(_origin(ctx, name)) if name else None
+    steps = ctx.get_node_by_output(nodes.origin(ctx, name)) if name else None
     if steps is not None and steps.type == "Fill":
-        steps = ctx.get_node_by_output(_origin(ctx, steps.input[1]))
+        steps = ctx.get_node_by_output(nodes.origin(ctx, steps.input[1]))
     if steps is None:
         return False
     axis = 0 if nodes.attribute(node, "time_major", True) else 1
     if steps.is_const():
         known, value = ctx.get_shape(x), steps.get_tensor_value(as_list=False)
         return known is not None and value.size > 0 and bool(np.all(value == known[axis]))
-    shape = nodes.producer(ctx, steps.input[0]) if steps.type == "StridedSlice" else None
-    if shape is None or shape.type != "Shape":
-        return False
     turned = nodes.producer(ctx, x)
-    if (
-        turned is not None
-        and turned.type == "Transpose"
-        and _same(ctx, shape.input[0], turned.input[0])
-    ):
-        x, axis = turned.input[0], 1 - axis
-    return _same(ctx, shape.input[0], x) and nodes.value(ctx, steps.input[1]) == [axis]
+    if turned is not None and turned.type == "Transpose":
+        if _is_size(ctx, steps, turned.input[0], 1 - axis):
+            return True
+    return _is_size(ctx, steps, x, axis)
 
 
-def _same(ctx, first, second):
-    """Whether two tensors are equal, except for their types."""
-    return _origin(ctx, first) == _origin(ctx, second)
-
-
-def _origin(ctx, name):
-    node = ctx.get_node_by_output(name)
-    while node is not None and node.type in ("Identity", "Cast", "StopGradient"):
-        name = node.input[0]
-        node = ctx.get_node_by_output(name)
-    return name
+def _is_size(ctx, node, x, axis):
+    """Whether a node computes the size of an axis of a tensor."""
+    if node.type != "StridedSlice" or nodes.value(ctx, node.input[1]) != [axis]:
+        return False
+    shape = nodes.producer(ctx, node.input[0])
+    return shape is not None and shape.type == "Shape" and nodes.same(ctx, shape.input[0], x)
 
 
 # ---- directions ----
@@ -157,7 +146,7 @@ def _reverses(ctx, node, layer):
         return not layer.lengths and nodes.value(ctx, node.input[1]) in axes
     if node.type != "GatherV2" or layer.time_major or not layer.lengths:
         return False
-    steps = ctx.get_node_by_output(_origin(ctx, node.input[1]))
+    steps = ctx.get_node_by_output(nodes.origin(ctx, node.input[1]))
     return (
         nodes.attribute(node, "batch_dims", 0) == 1
         and nodes.value(ctx, node.input[2]) == 1
@@ -165,7 +154,7 @@ def _reverses(ctx, node, layer):
         and steps.type == "ReverseSequence"
         and nodes.attribute(steps, "seq_dim", 0) == 1
         and nodes.attribute(steps, "batch_dim", 0) == 0
-        and _same(ctx, steps.input[1], layer.lengths)
+        and nodes.same(ctx, steps.input[1], layer.lengths)
         and _counts_steps(ctx, steps.input[0])
     )
 
@@ -226,9 +215,12 @@ def _turned(ctx, layer, reversal):
 def _fit(ctx, forward, backward):
     """Whether two layers can be one node."""
     return (
-        _same(ctx, forward.x, backward.x)
+        nodes.same(ctx, forward.x, backward.x)
         and ctx.get_dtype(forward.x) == ctx.get_dtype(backward.x)
-        and (forward.lengths == backward.lengths or _same(ctx, forward.lengths, backward.lengths))
+        and (
+            forward.lengths == backward.lengths
+            or nodes.same(ctx, forward.lengths, backward.lengths)
+        )
         and forward.time_major == backward.time_major
         and (bool(forward.h), bool(forward.c)) == (bool(backward.h), bool(backward.c))
         and weights.can_join(forward.onnx_node, backward.onnx_node)

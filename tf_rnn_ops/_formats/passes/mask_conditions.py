@@ -1,13 +1,16 @@
 """Replaces the conditions of masked layers by their general branch.
 
-They save a gather for masks that only pad at the end. In a file they cost nodes, ONNX Runtime's quantizer does
-not see what their branches use, and in an OpenVINO model of a known batch size the first call after a new
-number of steps gave wrong results (2026.4).
+They save a gather for masks that only pad at the end. In a file they cost nodes, and in an OpenVINO model of a
+known batch size the first call after a new number of steps gave wrong results (2026.4). The writer of ONNX replaces
+them by its own nodes: see onnx/masks.py.
 """
 
+import re
 from typing import Any
 
 from tf_rnn_ops.plain.names import MASK_CONDITION
+
+_NAME = re.compile(rf"{MASK_CONDITION}_([a-z]+)(_\d+)?")
 
 
 def replace(graph_def: Any) -> bool:
@@ -22,21 +25,28 @@ def replace(graph_def: Any) -> bool:
     found = False
     for host in (graph_def.node, *(f.node_def for f in graph_def.library.function)):
         for node in host:
-            if node.op in ("If", "StatelessIf") and _is_of_a_mask(node.name):
+            if is_of_mask(node.op, node.name):
                 _call_else_branch(node)
                 found = True
     return found
 
 
-def _is_of_a_mask(name):
-    """TensorFlow appends _1, _2 and so on to names that occur again."""
-    last = name.rpartition("/")[2]
-    return last == MASK_CONDITION or (
-        last.startswith(f"{MASK_CONDITION}_") and last[len(MASK_CONDITION) + 1 :].isdigit()
-    )
+def is_of_mask(op: str, name: str) -> bool:
+    """Whether a node is the condition of a masked layer."""
+    return op in ("If", "StatelessIf") and kind(name) is not None
 
 
-def _call_else_branch(node):
+def kind(name: str) -> str | None:
+    """The kind of the condition that a node of this name is, such as 'pack'; None for another node.
+
+    See Note [Conditions of masks] in keras/path/masks.py. TensorFlow appends _1, _2 and so on to names that occur
+    again.
+    """
+    match = _NAME.fullmatch(name.rpartition("/")[2])
+    return match and match[1]
+
+
+def _call_else_branch(node: Any) -> None:
     function = node.attr["else_branch"].func.name
     node.op = "StatefulPartitionedCall" if node.op == "If" else "PartitionedCall"
     del node.input[0]

@@ -82,6 +82,12 @@ class MaskedSteps:
         layers of a Bidirectional pack in the same way, and tf_rnn_ops._formats recognises the pair by this
         gather, whose indices are a ReverseSequence of 0, 1, 2, ...
 
+    Note [Conditions of masks]
+        The writer of ONNX replaces the conditions by its own nodes. It knows them by the end of their names: 'pack'
+        moves valid steps to the front, and 'zero', 'before' and 'after' move outputs to their steps, where that of
+        a masked time is 0, that of the time before or that of the time after. Of the inputs of a condition, the
+        mask alone is bool and the sequences alone have three dimensions.
+
     Attributes:
         lengths: Number of valid steps of each sequence, int32 [B].
     """
@@ -117,7 +123,7 @@ class MaskedSteps:
             self._prefix,
             lambda: tf.identity(sequences),
             lambda: tf.gather(sequences, self._valid_times(), batch_dims=1),
-            name=MASK_CONDITION,
+            name=f"{MASK_CONDITION}_pack",
         )
         return self._in_other_order(packed)
 
@@ -169,7 +175,8 @@ class MaskedSteps:
                 return tf.identity(packed)
             return tf.where(tf.expand_dims(self._mask, 2), packed, tf.expand_dims(last, 1))
 
-        spread = tf.cond(self._prefix, prefix, gather, name=MASK_CONDITION)
+        masked = "zero" if self._zero else "after" if self._go_backwards else "before"
+        spread = tf.cond(self._prefix, prefix, gather, name=f"{MASK_CONDITION}_{masked}")
         return tf.reverse(spread, [1]) if self._go_backwards else spread
 
     def last_valid(self, state):
