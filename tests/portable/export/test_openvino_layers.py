@@ -10,7 +10,7 @@ import tensorflow as tf
 import tf_rnn_ops.keras as rnn
 from support.selection import all_but
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops._formats.openvino import counterparts
+from tf_rnn_ops._formats.openvino import node_types
 
 LOOP = "loop"
 SEQUENCES = {"lstm": "LSTMSequence", "gru": "GRUSequence", "simple": "RNNSequence"}
@@ -147,7 +147,7 @@ def test_float64_is_computed_in_float32(cell, tmp_path):
 
 def test_a_mode_without_a_node_is_a_loop(tmp_path, monkeypatch):
     """As of a new cell that the writer does not know."""
-    monkeypatch.delitem(counterparts.SEQUENCES, "gru")
+    monkeypatch.delitem(node_types.SEQUENCES, "gru")
     inputs = keras.Input((None, 3), name="x")
     model = keras.Model(inputs, {"y": networks.CELLS["gru"]()(inputs)})
     _, report = export(model, tmp_path, None, verify=True)

@@ -2,6 +2,7 @@
 
 import collections
 import struct
+from typing import Any, Iterator
 
 from tensorflow.lite.python import schema_py_generated as schema
 
@@ -23,19 +24,19 @@ def without_clip(content: bytes) -> bytes:
     return bytes(data)
 
 
-def count_ops(content: bytes) -> collections.Counter:
+def count_ops(content: bytes) -> collections.Counter[str]:
     """The number of uses of each op, by LiteRT's name of a builtin op or the name of a custom op."""
     return collections.Counter(name for _, name in _operators(content))
 
 
-def _field(table, place):
-    offset = table.Offset(place)
+def _field(table: Any, place: int) -> int:
+    offset: int = table.Offset(place)
     if not offset:
         raise ValueError("LiteRT's file has an LSTM without cell_clip.")
     return offset
 
 
-def _operators(data):
+def _operators(data: bytes | bytearray) -> Iterator[tuple[Any, str]]:
     """Each operator of each graph, with its name."""
     model = schema.Model.GetRootAsModel(data, 0)
     for k in range(model.SubgraphsLength()):

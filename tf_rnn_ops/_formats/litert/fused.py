@@ -32,7 +32,7 @@ from tf_rnn_ops.portable import per_node
 NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 
 
-def reason_against(info: per_node.NodeInfo) -> str:
+def reason_for_loop(info: per_node.NodeInfo) -> str:
     """The reason why a node cannot be the fused op; empty if it can."""
     network = info.network
     if network is None:
@@ -57,7 +57,7 @@ def reason_against(info: per_node.NodeInfo) -> str:
 class Functions:
     """Makes the functions of one file."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._numbers = itertools.count()  # k of Note [States of the fused op]
 
     def replacement(self, info: per_node.NodeInfo) -> per_node.Replacement:

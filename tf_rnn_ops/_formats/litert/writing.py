@@ -3,12 +3,14 @@
 import functools
 import pathlib
 import re
+from typing import Any
 
 import tensorflow as tf
 
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops._formats.litert import flatbuffer, fused
 from tf_rnn_ops._formats.passes import recurrent_nodes
+from tf_rnn_ops.portable import per_node
 
 # Types that few ops of LiteRT compute in, as its converter writes them.
 _NARROW = {"f16": "float16", "bf16": "bfloat16"}
@@ -42,7 +44,7 @@ def write(
     ]
 
 
-def _decide(functions, info):
+def _decide(functions: fused.Functions, info: per_node.NodeInfo) -> tuple[Any, str, str]:
     if info.dtype == tf.float64:
         raise ValueError(
             f"The layer {recurrent_nodes.layer_of(info.name)!r} computes in float64, which LiteRT does not."
@@ -50,12 +52,12 @@ def _decide(functions, info):
     if info.steps == 1:
         # WHY: for one step, ordinary ops take 0.7 times as long as the fused op.
         return "", recurrent_nodes.STEP, ""
-    if reason := fused.reason_against(info):
+    if reason := fused.reason_for_loop(info):
         return reason, LOOP, reason
     return functions.replacement(info), fused.NAME, ""
 
 
-def _convert(converter, quantize):
+def _convert(converter: Any, quantize: str | None) -> Any:
     if quantize is not None:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     try:
@@ -66,7 +68,7 @@ def _convert(converter, quantize):
         ) from error
 
 
-def _reason(error):
+def _reason(error: Exception) -> str:
     """One sentence of the many lines of a converter's error."""
     text = str(error)
     lacking = sorted(set(re.findall(r"'tf\.(\w+)' op is neither a custom op nor", text)))
@@ -82,7 +84,7 @@ def _reason(error):
     return lines[0] if lines else type(error).__name__
 
 
-def _check(content, nodes):
+def _check(content: bytes, nodes: list[ExportedLayer]) -> None:
     """Raises ValueError if the converter has not made a fused op of each LSTM."""
     wanted = sum(node.target_op == fused.NAME for node in nodes)
     found = flatbuffer.count_ops(content)[fused.NAME]

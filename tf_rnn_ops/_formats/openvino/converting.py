@@ -8,9 +8,9 @@ import tensorflow as tf
 from openvino import opset14 as ops
 from openvino.frontend.tensorflow import ConversionExtension
 
-from tf_rnn_ops._formats.openvino import counterparts, sequences
+from tf_rnn_ops._formats.openvino import node_types, sequences
 from tf_rnn_ops._formats.openvino.sequences import constant
-from tf_rnn_ops._op_table import LAYER_ATTRS, signature
+from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
 from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
@@ -84,7 +84,7 @@ def _shapes(inputs):
 
 def _check(network, x):
     dtype = _TYPES.get(x.get_element_type().get_type_name(), tf.float32)
-    if reason := counterparts.reason_against(network, dtype):
+    if reason := node_types.reason_for_loop(network, dtype):
         raise ValueError(f"{reason}. tf_rnn_ops.keras.export writes it as a loop.")
 
 
@@ -193,39 +193,36 @@ def _stack(num_outputs, node):
     inputs = _inputs(node, _CUDNN_INPUTS)
     if node.get_input_size() < len(_CUDNN_INPUTS):
         inputs = {name: inputs[name] for name in _CUDNN_INPUTS[:4]}
-    defaults = {
-        "rnn_mode": "lstm",
-        "input_mode": "linear_input",
-        "direction": "unidirectional",
-        "num_proj": 0,
-    }
-    attrs = {name: node.get_attribute(name, default) for name, default in defaults.items()}
+    attrs = {name: node.get_attribute(name, default) for name, default in STACK_ATTRS.items()}
     time_major = node.get_attribute("time_major", True)
     shapes = {**_shapes(inputs), "output_h": None, "output_c": None}
     layout = sizes.layout_of(shapes, attrs, time_major)
-    x = inputs["input"]
+    x, lengths = inputs["input"], inputs.get("sequence_lengths")
     _check(layout, x)
-    states = [inputs["input_h"], inputs["input_c"]][: 2 if layout.rnn_mode == "lstm" else 1]
-    batch_first = [
-        state if not time_major else sequences.transposed(state, [1, 0, 2]) for state in states
-    ]
-    output = sequences.transposed(x, [1, 0, 2]) if time_major else x
-    lengths = inputs.get("sequence_lengths")
-    if lengths is None or _are_all_steps(lengths, x, 0 if time_major else 1):
+    if lengths is not None and _are_all_steps(lengths, x, 0 if time_major else 1):
         lengths = None
+
+    def turned(tensor):
+        return sequences.transposed(tensor, [1, 0, 2]) if time_major else tensor
+
+    states = [inputs["input_h"], inputs["input_c"]][: 2 if layout.rnn_mode == "lstm" else 1]
+    states = list(map(turned, states))
+    output, final = _run_stack(layout, inputs["params"], turned(x), states, lengths)
+    return _results(num_outputs, output, list(map(turned, final)), time_major, x)
+
+
+def _run_stack(layout, params, x, states, lengths):
+    """The output of the last layer, and the final states of all layers. All tensors have the batch first."""
     directions = 2 if layout.direction == "bidirectional" else 1
-    last = []
+    cell = sequences.Cell(layout.rnn_mode, layout.num_units, _activation(layout))
+    final = []
     for layer in range(layout.num_layers):
         first = layer * directions
-        own = [sequences.cut(state, first, first + directions, 1) for state in batch_first]
-        weights = [_blocks(layout, inputs["params"], layer, d) for d in range(directions)]
-        cell = sequences.Cell(layout.rnn_mode, layout.num_units, _activation(layout))
-        output, final = sequences.run(cell, weights, output, own, lengths)
-        last.append(final)
-    final = [ops.concat(list(state), 1) for state in zip(*last)]
-    if time_major:
-        final = [sequences.transposed(state, [1, 0, 2]) for state in final]
-    return _results(num_outputs, output, final, time_major, x)
+        initial = [sequences.cut(state, first, first + directions, 1) for state in states]
+        weights = [_blocks(layout, params, layer, direction) for direction in range(directions)]
+        x, last = sequences.run(cell, weights, x, initial, lengths)
+        final.append(last)
+    return x, [ops.concat(list(state), 1) for state in zip(*final)]
 
 
 def _are_all_steps(lengths, x, axis):

@@ -8,7 +8,7 @@ from openvino import opset14 as ops
 
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops._formats.openvino import counterparts
+from tf_rnn_ops._formats.openvino import node_types
 from tf_rnn_ops._formats.openvino.converting import extensions
 from tf_rnn_ops._formats.openvino.sequences import constant
 from tf_rnn_ops._formats.passes import recurrent_nodes
@@ -89,6 +89,6 @@ def _number(result):
 
 
 def _decide(info):
-    if reason := counterparts.reason_against(info.network, info.dtype):
+    if reason := node_types.reason_for_loop(info.network, info.dtype):
         return reason, LOOP, reason
-    return per_node.KEEP, counterparts.SEQUENCES[info.network.rnn_mode], ""
+    return per_node.KEEP, node_types.SEQUENCES[info.network.rnn_mode], ""

@@ -19,7 +19,7 @@ SEQUENCES = {
 _ACTIVATIONS = ("tanh", "sigmoid", "relu")
 
 
-def reason_against(network: sizes.Layer | Layout | None, dtype: tf.DType) -> str:
+def reason_for_loop(network: sizes.Layer | Layout | None, dtype: tf.DType) -> str:
     """The reason why OpenVINO has no node for a network; empty if it has one.
 
     Args:
