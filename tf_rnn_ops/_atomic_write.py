@@ -7,7 +7,7 @@ import secrets
 import shutil
 import signal
 import threading
-from typing import Iterator
+from typing import Callable, Iterator
 
 
 @contextlib.contextmanager
@@ -29,8 +29,13 @@ def atomic_write(target: pathlib.Path) -> Iterator[pathlib.Path]:
         yield from _written(target, unfinished, made, check)
 
 
-def _written(target, unfinished, made, check):
-    moved = []
+def _written(
+    target: pathlib.Path,
+    unfinished: pathlib.Path,
+    made: list[pathlib.Path],
+    check: Callable[[], None],
+) -> Iterator[pathlib.Path]:
+    moved: list[pathlib.Path] = []
     try:
         _make(unfinished, target)
         yield unfinished / target.name
@@ -56,7 +61,7 @@ class _Terminated(BaseException):
 
 
 @contextlib.contextmanager
-def _cleaning_up_at_sigterm():
+def _cleaning_up_at_sigterm() -> Iterator[Callable[[], None]]:
     """Lets SIGTERM end the process only behind the `finally` and `except` of the block.
 
     Yields a function that raises an exception if SIGTERM came. If the program handles SIGTERM itself, or in
@@ -66,15 +71,16 @@ def _cleaning_up_at_sigterm():
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield lambda: None
         return
-    process, came = os.getpid(), []
+    process = os.getpid()
+    came: list[int] = []
 
-    def terminate(number, frame):
+    def terminate(number: int, frame: object) -> None:
         if os.getpid() != process:  # a child has the handler, but not the files
             _end()
         came.append(number)
         raise _Terminated
 
-    def check():
+    def check() -> None:
         if came:  # a library has caught the exception
             raise _Terminated
 
@@ -87,17 +93,17 @@ def _cleaning_up_at_sigterm():
             _end()
 
 
-def _end():
+def _end() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.raise_signal(signal.SIGTERM)
 
 
-def _refuse_existing(path):
+def _refuse_existing(path: pathlib.Path) -> None:
     if os.path.lexists(path):  # a link to nothing, too
         raise FileExistsError(f"{path} exists; give a new path.")
 
 
-def _make(folder, target):
+def _make(folder: pathlib.Path, target: pathlib.Path) -> None:
     try:
         folder.mkdir(parents=True)
     except OSError as error:
@@ -106,7 +112,7 @@ def _make(folder, target):
         raise ValueError(f"{str(target)!r} cannot be written: {error}.") from error
 
 
-def _remove_empty(folders):
+def _remove_empty(folders: list[pathlib.Path]) -> None:
     for folder in folders:
         with contextlib.suppress(OSError):  # it was not made, or has other files
             folder.rmdir()

@@ -3,6 +3,7 @@
 from typing import Any, Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 # WHY not 0: an integer may be a word, of which 0 is padding, or a mask, which would get holes.
 _INTEGERS = range(1, 3)
@@ -64,12 +65,13 @@ def least_steps(shapes: Iterable[Sequence[int | None]], default: int) -> int:
     return min((default if size is None else size for size in second), default=default)
 
 
-def _drawn(rng, values, sizes, dtype):
+def _drawn(
+    rng: np.random.Generator, values: npt.ArrayLike, sizes: Sequence[int], dtype: Any
+) -> np.ndarray[Any, Any]:
     """Each value about equally often, in each row if it has several elements."""
-    values, count = np.asarray(values, dtype), int(np.prod(sizes))
+    each, count = np.asarray(values, dtype), int(np.prod(sizes))
     row = int(np.prod(sizes[1:])) if int(np.prod(sizes[1:])) > 1 else count
     rows = [
-        rng.permutation(np.resize(rng.permutation(values), row))
-        for _ in range(0, count, max(row, 1))
+        rng.permutation(np.resize(rng.permutation(each), row)) for _ in range(0, count, max(row, 1))
     ]
     return np.concatenate([np.empty(0, dtype), *rows]).reshape(sizes)

@@ -43,19 +43,20 @@ def batch_for(
     masked = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
     specs = keras.tree.flatten(signature)
     steps = _random_arrays.least_steps((tuple(spec.shape) for spec in specs), time)
-    sizes = {"first": batch_size, "others": time, "steps": steps}
-    values = {"integers": _integers(layers, specs), "texts": _texts(layers, specs)}
+    integers, texts = _integers(layers, specs), _texts(layers, specs)
     rng = np.random.default_rng(seed)
 
-    def made(spec):
+    def made(spec: Any) -> np.ndarray:
         dtype = tf.as_dtype(spec.dtype).as_numpy_dtype
-        found = _random_arrays.array(tuple(spec.shape), dtype, rng, **sizes, **values)
-        return _padded(found, masked) if padded else found
+        array = _random_arrays.array(
+            tuple(spec.shape), dtype, rng, batch_size, time, steps, integers, texts
+        )
+        return _padded(array, masked) if padded else array
 
     return keras.tree.map_structure(made, signature)
 
 
-def _padded(array, masked):
+def _padded(array: np.ndarray, masked: list[float]) -> np.ndarray:
     """The array with sequences of decreasing lengths: all steps, two less and so on, at least one."""
     if array.ndim < 2:
         return array
@@ -68,7 +69,7 @@ def _padded(array, masked):
     return array
 
 
-def _integers(layers, specs):
+def _integers(layers: list[keras.layers.Layer], specs: list) -> Any:
     """The integers that the layers of a model know, or None."""
     words = [layer for layer in layers if isinstance(layer, keras.layers.Embedding)]
     counts = [layer.input_dim for layer in words]
@@ -85,7 +86,7 @@ def _integers(layers, specs):
     return range(min(0 if may_be_zero else 1, min(counts) - 1), min(counts))
 
 
-def _texts(layers, specs):
+def _texts(layers: list[keras.layers.Layer], specs: list) -> Any:
     """Strings of words that the layers of a model know."""
     if not any(tf.as_dtype(spec.dtype) == tf.string for spec in specs):
         return _random_arrays.TEXTS
@@ -95,7 +96,7 @@ def _texts(layers, specs):
     return _vocabulary(layers, keras.layers.StringLookup) or _random_arrays.TEXTS
 
 
-def _vocabulary(layers, cls):
+def _vocabulary(layers: list[keras.layers.Layer], cls) -> list:
     """The words of the lookup layers of a class, without that of an unknown word."""
     found = [layer for layer in layers if isinstance(layer, cls)]
     return [word for one in found for word in one.get_vocabulary(include_special_tokens=False)]

@@ -1,6 +1,8 @@
 """`python -m tf_rnn_ops export MODEL FILE`: writes a saved model as a file for another runtime."""
 
+import argparse
 import pathlib
+from typing import Any
 
 from tf_rnn_ops._commands import _command
 from tf_rnn_ops._formats import formats
@@ -27,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
     return _command.run(parser, lambda: _export(options))
 
 
-def _make_parser():
+def _make_parser() -> argparse.ArgumentParser:
     parser = _command.make_parser(
         "export",
         "Write a saved model for another runtime, with a node for each recurrent layer.",
@@ -88,7 +90,7 @@ def _make_parser():
     return parser
 
 
-def _export(options):
+def _export(options: argparse.Namespace) -> int:
     """Writes the model and prints the report. Returns the exit status."""
     target = pathlib.Path(options.target).expanduser()
     name = formats.of(target, options.format)
@@ -101,7 +103,13 @@ def _export(options):
     return 0
 
 
-def _export_saved_model(options, model, target, name, how):
+def _export_saved_model(
+    options: argparse.Namespace,
+    model: pathlib.Path,
+    target: pathlib.Path,
+    name: str,
+    how: dict[str, Any],
+) -> None:
     from tf_rnn_ops import _atomic_write
     from tf_rnn_ops._formats.passes import recurrent_nodes
 
@@ -129,7 +137,13 @@ def _export_saved_model(options, model, target, name, how):
     print("\n".join(lines))
 
 
-def _export_keras(options, path, target, name, how):
+def _export_keras(
+    options: argparse.Namespace,
+    path: pathlib.Path,
+    target: pathlib.Path,
+    name: str,
+    how: dict[str, Any],
+) -> None:
     if options.signature is not None:
         raise ValueError("--signature is for a SavedModel, but MODEL is a file.")
     if options.verify_inputs and options.no_verify:

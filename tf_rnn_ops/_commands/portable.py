@@ -1,8 +1,17 @@
 """The command line of tf_rnn_ops.portable."""
 
+from __future__ import annotations
+
+import argparse
 import pathlib
+from typing import TYPE_CHECKING, Any
 
 from tf_rnn_ops._commands import _command
+
+if TYPE_CHECKING:
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+
+    from tf_rnn_ops.portable import Report
 
 _EPILOG = """\
 The check runs the model before and after, and compares the results:
@@ -17,7 +26,7 @@ Example: python -m tf_rnn_ops portable trained_on_a_gpu for_any_server
 """
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Rewrites a model and prints the report.
 
     Args:
@@ -31,24 +40,24 @@ def main(argv=None):
     return _command.run(parser, lambda: _rewrite(options))
 
 
-def _rewrite(options):
+def _rewrite(options: argparse.Namespace) -> int:
     """Rewrites the model and prints the report. Returns the exit status."""
     from tf_rnn_ops import portable
 
     _refuse_idle_flags(options)
-    how = {"inference": options.inference, "clear_devices": options.clear_devices}
+    how: dict[str, Any] = {"inference": options.inference, "clear_devices": options.clear_devices}
     if options.source.is_dir():
         how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
         report = portable.rewrite_saved_model(options.source, options.target, **how)
     else:
-        report = _rewrite_file(portable, options, how)
+        report = _rewrite_file(options, how)
     print(report)
     if not report.compared and not options.no_verify:
         print(f"  not checked: {_why_not_checked(options)}")
     return 0 if report.ok else 1
 
 
-def _make_parser():
+def _make_parser() -> argparse.ArgumentParser:
     parser = _command.make_parser(
         "portable",
         "Replace the CudnnRNN ops of a SavedModel or GraphDef, and the ops of this package, so that it "
@@ -91,7 +100,7 @@ def _make_parser():
     return parser
 
 
-def _refuse_idle_flags(options):
+def _refuse_idle_flags(options: argparse.Namespace) -> None:
     """Raises ValueError for a flag without effect."""
     given = {"--verify-inputs": options.verify_inputs, "--outputs": options.outputs}
     checks = [flag for flag, value in given.items() if value is not None]
@@ -107,14 +116,14 @@ def _refuse_idle_flags(options):
         )
 
 
-def _why_not_checked(options):
+def _why_not_checked(options: argparse.Namespace) -> str:
     if options.source.is_dir():
         return "the model has no signature with an output, so run both models yourself."
     return "give --outputs TENSOR ..., and --verify-inputs FILE.npz if the graph has placeholders."
 
 
-def _rewrite_file(portable, options, how):
-    from tf_rnn_ops import _atomic_write
+def _rewrite_file(options: argparse.Namespace, how: dict[str, Any]) -> Report:
+    from tf_rnn_ops import _atomic_write, portable
 
     graph_def = _read(options.source)
     result, report = portable.rewrite_graph_def(graph_def, **how)
@@ -127,11 +136,11 @@ def _rewrite_file(portable, options, how):
     return report
 
 
-def _is_text(path):
+def _is_text(path: pathlib.Path) -> bool:
     return path.suffix.lower() == ".pbtxt"
 
 
-def _read(path):
+def _read(path: pathlib.Path) -> GraphDef:
     from google.protobuf import message, text_format
     from tensorflow.core.framework import graph_pb2
 
@@ -150,7 +159,7 @@ def _read(path):
     return graph_def
 
 
-def _write(path, graph_def):
+def _write(path: pathlib.Path, graph_def: GraphDef) -> None:
     from google.protobuf import text_format
 
     if _is_text(path):

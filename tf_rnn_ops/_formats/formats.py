@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import pathlib
 import re
-from typing import Any, Callable, Iterable, Protocol, cast
+from typing import Any, Callable, Iterable, Mapping, Protocol, cast
 
 import numpy as np
 
@@ -176,7 +176,7 @@ def why_not_run(name: str) -> str:
     return f"The file was not run, which needs {lacks}" if lacks else ""
 
 
-def _lacks(name, packages):
+def _lacks(name: str, packages: Mapping[str, tuple[str, ...]]) -> str:
     """The missing package and the way to install it, as the end of a sentence; None if none is missing."""
     for package in packages.get(name, ()):
         if importlib.util.find_spec(package) is None:

@@ -2,11 +2,15 @@
 
 import pathlib
 import re
+from typing import Any, Callable
 
+import numpy.typing as npt
 import tensorflow as tf
 
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
 from tf_rnn_ops.portable import per_node
+
+_Arrays = dict[str, npt.NDArray[Any]]
 
 _OURS = "TfRnnOps>"
 _CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
@@ -18,18 +22,25 @@ RECURRENT = (
 )
 
 
-def write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None):
+def write(
+    saved_model: str,
+    filepath: str,
+    *,
+    signature: str = "serving_default",
+    loops: bool = True,
+    quantize: str | None = None,
+) -> list[ExportedLayer]:
     """Lists the layers of a SavedModel, which is the file already."""
     # There is an op for every layer, all signatures stay, and formats.options accepts no `quantize`.
     del filepath, signature, loops, quantize
     return [ExportedLayer(name, op, op) for name, op in recurrent_nodes(saved_model)]
 
 
-def load(filepath):
+def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
     """The function of a SavedModel."""
     model = tf.saved_model.load(str(filepath))
 
-    def call(inputs):
+    def call(inputs: _Arrays) -> _Arrays:
         function = model.signatures["serving_default"]
         results = function(**{name: tf.constant(array) for name, array in inputs.items()})
         return {name: result.numpy() for name, result in results.items()}
@@ -37,9 +48,9 @@ def load(filepath):
     return call
 
 
-def recurrent_nodes(saved_model):
+def recurrent_nodes(saved_model: str) -> list[tuple[str, str]]:
     """Lists (name, op) of the recurrent nodes of a SavedModel, each op without its prefix."""
-    nodes = []
+    nodes: list[Any] = []
     for meta_graph in per_node.read(pathlib.Path(saved_model)).meta_graphs:
         graph_def = meta_graph.graph_def
         nodes += graph_def.node
@@ -52,7 +63,7 @@ def recurrent_nodes(saved_model):
     )
 
 
-def layer_name(node, op):
+def layer_name(node: str, op: str) -> str:
     """The name of a node of an op without the parts that TensorFlow adds around the names of the layers."""
     name = re.sub(_CALL, "", node)
     path, _, last = name.rpartition("/")

@@ -3,6 +3,7 @@
 import importlib.abc
 import sys
 import warnings
+from typing import Any
 
 from tf_rnn_ops import _patches
 
@@ -12,7 +13,7 @@ _MODULE = "tf2onnx.tfonnx"  # the module of the conversion; it imports tf2onnx's
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds the module with the other finders, and registers our ops after the module has run."""
 
-    def find_spec(self, fullname, path=None, target=None):
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
         if fullname != _MODULE:
             return None
         others = (finder for finder in sys.meta_path if finder is not self)
@@ -21,7 +22,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if spec is not None and spec.loader is not None:
             run = spec.loader.exec_module
 
-            def run_and_register(module):
+            def run_and_register(module: Any) -> None:
                 run(module)
                 _register()
 
@@ -37,7 +38,7 @@ def install() -> None:
         sys.meta_path.insert(0, _Finder())
 
 
-def _register():
+def _register() -> None:
     try:
         from tf_rnn_ops._formats.onnx.registration import register
 

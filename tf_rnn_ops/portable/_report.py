@@ -58,7 +58,7 @@ class Report:
         """Whether nothing was kept and every comparison is within its tolerance."""
         return not self.kept and all(c.ok for c in self.compared)
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"nodes changed: {len(self.changed)}, kept: {len(self.kept)}"]
         for change in self.changed:
             lines.append(f"  changed {_where(change)}: {change.op} -> {change.replacement}")
@@ -73,5 +73,5 @@ class Report:
         return "\n".join(lines)
 
 
-def _where(entry):
+def _where(entry: Change | Kept) -> str:
     return f"{entry.place}/{entry.node}" if entry.place else entry.node

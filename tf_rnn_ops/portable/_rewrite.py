@@ -1,6 +1,6 @@
 """Rewrites the CudnnRNN and LayerRNN nodes of a GraphDef and of its functions."""
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Iterable, NamedTuple
 
 import tensorflow as tf
 
@@ -111,7 +111,7 @@ def rewrite(
     return result, report
 
 
-def _rewrite(node, place, report):
+def _rewrite(node: Any, place: Place, report: Report) -> None:
     """Replaces a node or keeps it, and adds this to the report."""
     former = _nodes.attribute(node, FORMER_OP, None)
     op = f"{PREFIX}{former}" if former else node.op
@@ -124,9 +124,9 @@ def _rewrite(node, place, report):
             report.changed.append(Change(place.name, node.name, op, replacement))
 
 
-def _read_by_gradients(nodes):
+def _read_by_gradients(nodes: Iterable[Any]) -> set[str]:
     """Names of the nodes whose reserve space a gradient op among the nodes reads."""
-    found = set()
+    found: set[str] = set()
     for node in nodes:
         op = OPS.get(node.op.removeprefix(PREFIX))
         if op is not None and RESERVES[0] in op.inputs:
@@ -138,7 +138,7 @@ def _read_by_gradients(nodes):
     return found
 
 
-def _drop_packing(places, report):
+def _drop_packing(places: list[Place], report: Report) -> None:
     """Removes the nodes that pack weights only for nodes that became ordinary ops."""
     needed = any(node.op in _to_plain.PACKED for place in places for node in place.nodes)
     for place in places:
@@ -163,7 +163,7 @@ def _drop_packing(places, report):
             report.changed.append(Change(place.name, name, op, replacement))
 
 
-def _make_empty(node, host):
+def _make_empty(node: Any, host: Any) -> None:
     """Replaces packed weights by an empty vector.
 
     They are only passed to a function that no longer reads them.

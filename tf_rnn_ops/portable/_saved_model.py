@@ -20,8 +20,8 @@ _FINGERPRINT = "fingerprint.pb"
 
 
 def rewrite_saved_model(
-    source: str | os.PathLike,
-    target: str | os.PathLike,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
     inference: bool = False,
     clear_devices: bool = False,
     verify: bool = True,
@@ -51,7 +51,7 @@ def rewrite_saved_model(
             does not fit. After an error there is no target.
     """
 
-    def rewrite(graph_def):
+    def rewrite(graph_def: Any) -> tuple[Any, Report]:
         return _rewrite.rewrite_graph_def(graph_def, inference, clear_devices)
 
     with rewritten(source, target, rewrite) as (unchecked, report):
@@ -62,8 +62,8 @@ def rewrite_saved_model(
 
 @contextlib.contextmanager
 def rewritten(
-    source: str | os.PathLike,
-    target: str | os.PathLike,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
     rewrite: Callable[[Any], tuple[Any, Report]],
 ) -> Iterator[tuple[pathlib.Path, Report]]:
     """Writes a SavedModel with other graphs.
@@ -101,7 +101,7 @@ def rewritten(
         yield unchecked, report
 
 
-def read(folder):
+def read(folder: pathlib.Path) -> Any:
     """The SavedModel message in a folder. Raises ValueError if there is none."""
     path = folder / _GRAPH_FILE
     try:
@@ -113,12 +113,12 @@ def read(folder):
     return model
 
 
-def write(folder, model):
+def write(folder: pathlib.Path, model: Any) -> None:
     """Writes a SavedModel message into a folder."""
     (folder / _GRAPH_FILE).write_bytes(model.SerializeToString())
 
 
-def _list_ops(meta_graph):
+def _list_ops(meta_graph: Any) -> None:
     """Adds the new ops to the model's list of ops."""
     ops = meta_graph.meta_info_def.stripped_op_list.op
     listed = {op.name for op in ops}

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import pathlib
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -18,13 +18,13 @@ from tf_rnn_ops._comparison import Comparison
 _OPEN = 3
 _WHICH = ("original", "rewritten")
 
-Inputs = Mapping[str, Any] | str | os.PathLike
+Inputs = Mapping[str, Any] | str | os.PathLike[str]
 """Arrays by name, or the path of a file of np.savez."""
 
 
 def verify_saved_model(
-    source: str | os.PathLike,
-    target: str | os.PathLike,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
     verify_inputs: Inputs | None = None,
     seed: int = 0,
 ) -> list[Comparison]:
@@ -76,7 +76,7 @@ def _arrays_of(verify_inputs: Inputs) -> dict[str, Any]:
     return dict(verify_inputs)
 
 
-def _check_names(inputs, models):
+def _check_names(inputs: dict[str, Any], models: Iterable[Sequence[Any]]) -> None:
     """Raises ValueError for an input that is not an argument of the original model."""
     signatures = [s for original, _ in models for s in original.signatures.values()]
     known = {key for s in signatures for key in s.structured_input_signature[1]}
@@ -86,7 +86,9 @@ def _check_names(inputs, models):
         )
 
 
-def _compare_signatures(models, where, inputs, seed):
+def _compare_signatures(
+    models: Sequence[Any], where: str, inputs: dict[str, Any], seed: int
+) -> list[Comparison]:
     signatures = [model.signatures for model in models]
     found = _of_one_only(signatures, where)
     for name in [name for name in signatures[0] if name in signatures[1]]:
@@ -106,7 +108,7 @@ def _compare_signatures(models, where, inputs, seed):
     return found
 
 
-def _of_one_only(names, where=""):
+def _of_one_only(names: Sequence[Any], where: str = "") -> list[Comparison]:
     """A Comparison that fails for each name that only one of two collections has."""
     return [
         Comparison(f"{where}{name}", fault=f"only the {which} model has it.")
@@ -157,11 +159,11 @@ def verify_graph_def(
     return [compare(name, *pair) for name, *pair in zip(names, *results, strict=True)]
 
 
-def _tensor_name(name):
+def _tensor_name(name: str) -> str:
     return name if ":" in name else f"{name}:0"
 
 
-def compare(name, before, after):
+def compare(name: str, before: Any, after: Any) -> Comparison:
     """A Comparison of two tensors or arrays."""
     before, after = tf.convert_to_tensor(before), tf.convert_to_tensor(after)
     if before.dtype != after.dtype:
@@ -171,18 +173,18 @@ def compare(name, before, after):
     return _comparison.compare(name, np.asarray(after), np.asarray(before), limits)
 
 
-def _tags_of(folder, which):
+def _tags_of(folder: str | os.PathLike[str], which: str) -> list[Any]:
     """The tags of each graph of a SavedModel, which may have several graphs in TensorFlow 1."""
     path = pathlib.Path(folder) / "saved_model.pb"
     model = _loaded(which, lambda: saved_model_pb2.SavedModel.FromString(path.read_bytes()))
     return [tuple(graph.meta_info_def.tags) for graph in model.meta_graphs]
 
 
-def _load(folder, which, tags):
+def _load(folder: str | os.PathLike[str], which: str, tags: Any) -> Any:
     return _loaded(which, tf.saved_model.load, str(folder), tags and list(tags))
 
 
-def _loaded(which, load, *arguments):
+def _loaded(which: str, load: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return load(*arguments)
     except Exception as error:  # for a broken file TensorFlow raises errors of any kind
@@ -191,7 +193,7 @@ def _loaded(which, load, *arguments):
 
 
 @contextlib.contextmanager
-def _explained(what, arguments):
+def _explained(what: str, arguments: Mapping[str, Any]) -> Iterator[None]:
     """Turns TensorFlow's errors into a ValueError with the arguments of the run."""
     try:
         yield
@@ -202,7 +204,9 @@ def _explained(what, arguments):
         raise ValueError(f"{what}: {reason} {_comparison.ADVICE}") from error
 
 
-def _argument(inputs, name, spec, rng, steps):
+def _argument(
+    inputs: dict[str, Any], name: str, spec: Any, rng: np.random.Generator, steps: int
+) -> tf.Tensor:
     if name in inputs:
         return tf.cast(tf.convert_to_tensor(inputs[name]), spec.dtype)
     if spec.shape.rank is None:

@@ -9,6 +9,7 @@ from tf_rnn_ops.portable._decision import KEEP, Decision, NodeInfo, Replacement
 from tf_rnn_ops.portable._dequantize import dequantized
 from tf_rnn_ops.portable._functions import lengths_of_rows
 from tf_rnn_ops.portable._nodes import attribute, constant
+from tf_rnn_ops.portable._reads import reachable
 from tf_rnn_ops.portable._report import Report
 from tf_rnn_ops.portable._saved_model import read, rewritten, write
 
@@ -23,6 +24,7 @@ __all__ = [
     "dequantized",
     "lengths_of_rows",
     "read",
+    "reachable",
     "rewrite_graph_def",
     "rewrite_saved_model",
     "write",
@@ -44,7 +46,9 @@ def rewrite_graph_def(graph_def: Any, decide: Callable[[NodeInfo], Decision]) ->
 
 
 def rewrite_saved_model(
-    source: str | os.PathLike, target: str | os.PathLike, decide: Callable[[NodeInfo], Decision]
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    decide: Callable[[NodeInfo], Decision],
 ) -> Report:
     """portable.rewrite_saved_model(inference=True) without a check, and with a decision on each node.
 

@@ -23,15 +23,15 @@ def replace(graph_def: Any) -> None:
             _replace(node, nodes, host)
 
 
-def _is_integer_product(node):
+def _is_integer_product(node: Any) -> bool:
     types = [node.attr[name].type for name in ("Ta", "Tb", "Tout")] if node.op == _OP else []
     return types == [tf.int8, tf.int8, tf.int32]
 
 
-def _replace(node, nodes, host):
+def _replace(node: Any, nodes: Any, host: Any) -> None:
     """Makes the node the cast of a float product to integers, so that its output keeps its type."""
 
-    def output(name, of_op):
+    def output(name: str, of_op: str) -> str:
         return name if host is None else f"{name}:{of_op}:0"
 
     factors = []
@@ -54,7 +54,7 @@ def _replace(node, nodes, host):
         _rename(host, f"{node.name}:output:0", f"{node.name}:y:0")
 
 
-def _rename(host, old, new):
+def _rename(host: Any, old: str, new: str) -> None:
     """Renames a tensor in a function, where it has the name of the op's output."""
     for user in host.node_def:
         user.input[:] = [new if ref == old else ref for ref in user.input]

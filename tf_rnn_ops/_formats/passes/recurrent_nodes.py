@@ -41,9 +41,9 @@ def rewritten(
             becomes a loop and `loops` is False.
     """
     places = {"", *functions_of(saved_model, signature)}
-    nodes = []
+    nodes: list[ExportedLayer] = []
 
-    def decision(info):
+    def decision(info: per_node.NodeInfo) -> Any:
         found, target_op, reason = decide(info)
         if info.place in places:
             nodes.append(ExportedLayer(layer_of(info.name), info.op, target_op, reason))
@@ -132,7 +132,7 @@ def functions_of(saved_model: str, signature: str) -> set[str]:
     functions = {f.signature.name: f for f in meta_graph.graph_def.library.function}
     graph = {node.name: node for node in meta_graph.graph_def.node}
     results = meta_graph.signature_def[signature].outputs.values()
-    waiting = _before(graph, [result.name for result in results])
+    waiting = list(per_node.reachable(graph, [result.name for result in results]).values())
     found: set[str] = set()
     while waiting:
         called = _callees(waiting.pop()) & functions.keys() - found
@@ -142,24 +142,13 @@ def functions_of(saved_model: str, signature: str) -> set[str]:
     return found
 
 
-def _before(graph, refs):
-    """The nodes of a graph that the tensors `refs` depend on."""
-    found, waiting = {}, list(refs)
-    while waiting:
-        name = waiting.pop().removeprefix("^").split(":")[0]
-        if name in graph and name not in found:
-            found[name] = graph[name]
-            waiting += graph[name].input
-    return list(found.values())
-
-
-def _callees(node):
+def _callees(node: Any) -> set[str]:
     """The names of the functions that a node calls."""
     functions = [f for value in node.attr.values() for f in (value.func, *value.list.func)]
     return {function.name for function in functions if function.name}
 
 
-def _finish(folder, signature):
+def _finish(folder: pathlib.Path, signature: str) -> None:
     """Leaves one signature in a SavedModel, without what the converters do not write well."""
     model = per_node.read(folder)
     (meta_graph,) = model.meta_graphs

@@ -2,6 +2,8 @@
 
 from typing import Any, Iterable
 
+from tf_rnn_ops.portable import per_node
+
 
 def refuse(functions: Iterable[Any]) -> None:
     """Raises ValueError if a function changes a variable that its results depend on.
@@ -43,7 +45,7 @@ def drop(graph_def: Any) -> bool:
     return found
 
 
-def _without(function, gone):
+def _without(function: Any, gone: set[str]) -> None:
     """Removes nodes without outputs from a function."""
     nodes = [node for node in function.node_def if node.name not in gone]
     for node in nodes:
@@ -57,15 +59,9 @@ def _without(function, gone):
         function.signature.control_output.remove(name)
 
 
-def _read_for_results(function):
+def _read_for_results(function: Any) -> set[str]:
     """The inputs of all nodes that the results are computed from."""
+    results = function.ret.values()
     nodes = {node.name: node for node in function.node_def}
-    waiting, seen, read = list(function.ret.values()), set(), set()
-    while waiting:
-        ref = waiting.pop()
-        read.add(ref)
-        node = nodes.get(ref.split(":")[0])
-        if node is not None and node.name not in seen:
-            seen.add(node.name)
-            waiting += [name for name in node.input if not name.startswith("^")]
-    return read
+    live = per_node.reachable(nodes, results, with_control=False).values()
+    return {*results, *(ref for node in live for ref in node.input)}

@@ -3,10 +3,12 @@
 Keras calls such a function for a convolution in groups.
 """
 
+from typing import Any
+
 _MARK = "_XlaMustCompile"
 
 
-def release(graph_def):
+def release(graph_def: Any) -> bool:
     """Removes the marks, which change no result, so that the calls become ordinary calls.
 
     Args:

@@ -8,7 +8,7 @@ import numbers
 import os
 import pathlib
 import tempfile
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -249,11 +249,11 @@ def _signature(
     return signature, notes
 
 
-def _why_not_run(verify, format):
+def _why_not_run(verify: bool, format: str) -> str:
     return "The file was not run." if not verify else formats.why_not_run(format)
 
 
-def _check_types(model, path, print_fn):
+def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.Model):
         raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
@@ -263,7 +263,7 @@ def _check_types(model, path, print_fn):
         raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
 
 
-def _check_verify(verify, verify_inputs):
+def _check_verify(verify: Any, verify_inputs: Any) -> None:
     if not isinstance(verify, bool):
         raise TypeError(
             f"verify must be True or False, but it is a {type(verify).__name__}: verify_inputs takes a batch."
@@ -272,7 +272,7 @@ def _check_verify(verify, verify_inputs):
         raise ValueError("verify_inputs has no effect with verify=False: leave out one of the two.")
 
 
-def _check_numbers(batch_size, time, tolerance):
+def _check_numbers(batch_size: Any, time: int | None, tolerance: Any) -> None:
     for name, size in (("batch_size", batch_size), ("time", time)):
         if size is not None and (not _is_a(numbers.Integral, size) or size < 1):
             raise ValueError(f"{name} must be a positive integer or None, but it is {size!r}.")
@@ -280,7 +280,7 @@ def _check_numbers(batch_size, time, tolerance):
         raise ValueError(f"tolerance must be a number from 0 on or None, but it is {tolerance!r}.")
 
 
-def _is_a(kind, value):
+def _is_a(kind: type, value: Any) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
@@ -304,7 +304,14 @@ class _Saved(NamedTuple):
         return dataclasses.replace(layer, name=self.layer_names.of(layer.name))
 
 
-def _save(model, folder, signature, make_stream, in_float, outputs):
+def _save(
+    model: keras.Model,
+    folder: str,
+    signature: list,
+    make_stream: Callable | None,
+    in_float: bool,
+    outputs: Outputs,
+) -> _Saved:
     """Writes the _Saved. `in_float`: whether recurrent layers get floats for int8 weights."""
     with _on_ops(model) as ours:
         names = int8_error.dequantize(ours) if in_float and ours is not model else []
@@ -332,8 +339,10 @@ class _CannotBeCalled(ValueError):
     """The model does not accept the signature."""
 
 
-def _write_saved_model(model, folder, function, signature):
-    def serve(*arguments):
+def _write_saved_model(
+    model: keras.Model, folder: str, function: Callable, signature: list
+) -> None:
+    def serve(*arguments: Any) -> Any:
         try:
             return function(*arguments)
         except Exception as error:  # layers may raise any error for a wrong signature
@@ -357,7 +366,7 @@ def _write_saved_model(model, folder, function, signature):
         raise ValueError(f"The model cannot be saved: {one_line(error)}") from error
 
 
-def _stream(model, signature, time):
+def _stream(model: keras.Model, signature: list, time: int | None) -> Stream:
     try:
         return Stream(model, signature, time)
     except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
@@ -365,10 +374,11 @@ def _stream(model, signature, time):
 
 
 @contextlib.contextmanager
-def _on_ops(model):
+def _on_ops(model: keras.Model) -> Iterator[keras.Model]:
     """The model on the layers of this package, or under accelerate() if it cannot be copied."""
+    path: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
     try:
-        ours, path = convert_silently(model, compiled=False), contextlib.nullcontext()
+        ours = convert_silently(model, compiled=False)
     except ValueError:
         ours, path = model, Acceleration()
     with path:

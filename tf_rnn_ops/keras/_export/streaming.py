@@ -121,7 +121,7 @@ class Stream:
         given = keras.tree.flatten(own)
         calls = _Calls(given, states, self._layers)
 
-        def run(original, layer, *args, **kwargs):
+        def run(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
             observed = functools.partial(self.observe, original) if self.observe else original
             return calls.run(observed, layer, *args, **kwargs)
 
@@ -173,7 +173,7 @@ class _State(NamedTuple):
     structure: Any
 
     @classmethod
-    def of(cls, call, batch, taken):
+    def of(cls, call: time_axes.Call, batch: int | None, taken: set[str]) -> "_State":
         """The state of the layer of a call.
 
         Args:
@@ -208,7 +208,9 @@ class _Calls:
             tensor after the last step.
     """
 
-    def __init__(self, inputs, states, layers):
+    def __init__(
+        self, inputs: list, states: dict[str, Any], layers: dict[keras.layers.Layer, _State]
+    ) -> None:
         """Stores the inputs and states for the calls.
 
         Args:
@@ -217,10 +219,11 @@ class _Calls:
             layers: {layer: _State}.
         """
         self._inputs, self._states, self._layers = inputs, states, layers
-        self._seen = set()
-        self.new, self.given = {}, []
+        self._seen: set[keras.layers.Layer] = set()
+        self.new: dict[str, Any] = {}
+        self.given: list[tuple[keras.layers.Layer, int, Any]] = []
 
-    def run(self, original, layer, *args, **kwargs):
+    def run(self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
         """Calls a layer. One with states begins with them, and its final states are kept."""
         if layer not in self._layers:
             return original(layer, *args, **kwargs)
@@ -233,14 +236,25 @@ class _Calls:
         call = self._recurrent if time_axes.is_recurrent(layer) else self._convolution
         return call(original, layer, *args, **kwargs)
 
-    def _convolution(self, original, layer, inputs, **others):
+    def _convolution(
+        self, original: Callable, layer: keras.layers.Layer, inputs: Any, **others: Any
+    ) -> Any:
         """Calls a causal convolution on the previous inputs and the steps."""
         (spec,) = self._layers[layer].specs
         inputs = tf.concat([self._states[spec.name], tf.cast(inputs, spec.dtype)], 1)
         self.new[spec.name] = inputs[:, -spec.shape[1] :]
         return original(layer_calls.variant(layer, padding="valid"), inputs, **others)
 
-    def _recurrent(self, original, layer, sequences, initial_state=None, mask=None, *_, **others):
+    def _recurrent(
+        self,
+        original: Callable,
+        layer: keras.layers.Layer,
+        sequences: Any,
+        initial_state: Any = None,
+        mask: Any = None,
+        *_: Any,
+        **others: Any,
+    ) -> Any:
         """Calls a recurrent layer, which begins with the states and returns the final states."""
         own = initial_state is None
         if mask is None and own:  # Keras gives the mask of the sequences to a call without states
@@ -263,7 +277,7 @@ class _Calls:
             self._note(layer, keras.tree.flatten(initial_state), keras.tree.flatten(new))
         return (output, *new) if layer.return_state else output
 
-    def _note(self, layer, initial, new):
+    def _note(self, layer: keras.layers.Layer, initial: list, new: list) -> None:
         for state, after in zip(initial, new):
             source = _source(state)
             k = next((k for k, tensor in enumerate(self._inputs) if tensor is source), None)
@@ -275,14 +289,14 @@ class _Calls:
             self.given.append((layer, k, after))
 
 
-def _source(tensor):
+def _source(tensor: Any) -> tf.Tensor:
     """The tensor that Keras has cast to the type of a layer, or `tensor` itself."""
     while tensor.op.type in ("Cast", "Identity"):
         tensor = tensor.op.inputs[0]
     return tensor
 
 
-def _names(layer, structure, taken):
+def _names(layer: keras.layers.Layer, structure: list, taken: set[str]) -> list[str]:
     """The flat list of names of the states of a recurrent layer, in the order of its initial_state."""
     cells = structure if any(map(keras.tree.is_nested, structure)) else [structure]
     found = []
@@ -294,7 +308,7 @@ def _names(layer, structure, taken):
     return found
 
 
-def _of_steps(spec, sequences, time):
+def _of_steps(spec: tf.TensorSpec, sequences: set[str], time: int | None) -> tf.TensorSpec:
     """The spec of `time` steps if its number of steps is open."""
     if spec.name not in sequences or spec.shape[1] is not None:
         return spec

@@ -2,19 +2,21 @@
 
 import contextlib
 import time
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import _comparison
-from tf_rnn_ops._comparison import LIMITS
+from tf_rnn_ops._comparison import LIMITS, Comparison, Limits
 from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._export import feeds, time_axes
 from tf_rnn_ops.keras._export.int8_error import Int8Error, is_quantized
+from tf_rnn_ops.keras._export.outputs import Outputs
 from tf_rnn_ops.keras._export.streaming import Stream
-from tf_rnn_ops.keras._report.timing import take_turns
+from tf_rnn_ops.keras._report.progress import Progress
+from tf_rnn_ops.keras._report.timing import Timing, take_turns
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # With int8 weights: the part of integers that may differ, and the allowed relative difference of a model whose
@@ -44,7 +46,14 @@ class File(NamedTuple):
     in_float32: bool
 
 
-def verify(model, file, outputs, given, tolerance, progress):
+def verify(
+    model: keras.Model,
+    file: File,
+    outputs: Outputs,
+    given: Any,
+    tolerance: float | None,
+    progress: Progress,
+) -> dict[str, Any]:
     """Compares a file with its model.
 
     Args:
@@ -110,7 +119,9 @@ class _Reference:
         function: The model as a tf.function.
     """
 
-    def __init__(self, model, file, outputs, tolerance):
+    def __init__(
+        self, model: keras.Model, file: File, outputs: Outputs, tolerance: float | None
+    ) -> None:
         """See verify() for the arguments."""
         streams = isinstance(file.called, Stream)
         self._eager = time_axes.without_states(model) if streams else model.__call__
@@ -118,13 +129,15 @@ class _Reference:
         self._outputs, self._tolerance = outputs, tolerance
         self._int8 = Int8Error(model) if file.in_int8 or is_quantized(model) else None
         self._limits = _limits(model, self._int8, file.in_float32)
-        self._rounding = {}
+        self._rounding: dict[str, float] = {}
 
-    def results(self, arguments):
+    def results(self, arguments: Any) -> dict[str, np.ndarray]:
         """{name of an output: array}."""
         return self._outputs.results(self.function(*arguments))
 
-    def compare(self, got, want, arguments):
+    def compare(
+        self, got: dict[str, np.ndarray], want: dict[str, np.ndarray], arguments: Any
+    ) -> Comparison:
         """The Comparison of the output of a file that agrees least."""
         errors = {}
         if self._int8 is not None:
@@ -132,7 +145,9 @@ class _Reference:
         self._rounding = {name: _INT8_ERRORS * error for name, error in errors.items()}
         return self._worst(got, want)
 
-    def compare_eagerly(self, got, arguments, comparison):
+    def compare_eagerly(
+        self, got: dict[str, np.ndarray], arguments: Any, comparison: Comparison
+    ) -> Comparison:
         """The better one of a Comparison and that with the results of the model outside of a graph.
 
         WHY: TensorFlow's optimizer may have changed the order of sums in the graph.
@@ -142,25 +157,27 @@ class _Reference:
             return min(comparison, self._worst(got, want), key=lambda one: one.excess)
         return comparison
 
-    def _worst(self, got, want):
+    def _worst(self, got: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> Comparison:
         return _comparison.worst(got, want, self._limits, self._tolerance, self._rounding)
 
 
-def _loaded(load):
+def _loaded(load: Callable[[], Callable]) -> Callable:
     try:
         return load()
     except Exception as error:  # the runtimes raise errors of any kind
         raise ValueError(f"The file cannot be loaded: {one_line(error)}") from error
 
 
-def _results_of_file(feed, call, arguments, want):
+def _results_of_file(
+    feed: feeds.Batch | feeds.Steps, call: Callable, arguments: Any, want: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     try:
         return feed.results(call, arguments, want)
     except Exception as error:  # the runtimes raise errors of any kind
         raise _not_run("file", arguments, error) from error
 
 
-def _measured(worst, timing, notes):
+def _measured(worst: Comparison, timing: Timing, notes: list[str]) -> dict[str, Any]:
     """The attributes of Exported."""
     if worst.difference and worst.tolerance >= worst.largest:
         notes.append(
@@ -177,7 +194,7 @@ def _measured(worst, timing, notes):
     }
 
 
-def _advice(comparison, streams):
+def _advice(comparison: Comparison, streams: bool) -> str:
     """Sentences on what may help against a difference."""
     advice = ""
     if streams:
@@ -187,7 +204,7 @@ def _advice(comparison, streams):
     return advice
 
 
-def _timed(both):
+def _timed(both: list[Callable[[], Any]]) -> Timing:
     """The Timing of two functions that have run before, in fewer turns if they are slow."""
     begin = time.perf_counter()
     for one in both:
@@ -196,13 +213,13 @@ def _timed(both):
     return take_turns("", both, lambda one: one(), repeats, lambda turn: None, warm_up=1)
 
 
-def _not_run(what, arguments, error):
+def _not_run(what: str, arguments: Any, error: Exception) -> ValueError:
     return ValueError(
         f"The {what} does not run on {_shapes(arguments)}: {one_line(error)} {_comparison.ADVICE}"
     )
 
 
-def _shapes(arguments):
+def _shapes(arguments: Any) -> str:
     shapes = [list(np.shape(array)) for array in keras.tree.flatten(arguments)]
     return f"inputs of the shape{'s' if len(shapes) > 1 else ''} {', '.join(map(str, shapes))}"
 
@@ -210,20 +227,20 @@ def _shapes(arguments):
 class _States:
     """The variables with the states of a model."""
 
-    def __init__(self, model):
+    def __init__(self, model: keras.Model) -> None:
         layers = [layer for layer in flatten_layers(model) if getattr(layer, "stateful", False)]
         self._variables = keras.tree.flatten([getattr(one, "states", None) or [] for one in layers])
 
-    def values(self):
+    def values(self) -> list[np.ndarray]:
         return [keras.ops.convert_to_numpy(state) for state in self._variables]
 
-    def set(self, values):
+    def set(self, values: list[np.ndarray]) -> None:
         for state, value in zip(self._variables, values, strict=True):
             state.assign(value)
 
 
 @contextlib.contextmanager
-def _states_kept(model):
+def _states_kept(model: keras.Model) -> Iterator["_States"]:
     """Yields the _States of a model, and restores their values at the end."""
     states = _States(model)
     before = states.values()
@@ -233,7 +250,7 @@ def _states_kept(model):
         states.set(before)
 
 
-def _limits(model, int8, in_float32):
+def _limits(model: keras.Model, int8: Int8Error | None, in_float32: bool) -> Limits:
     types = {layer.compute_dtype for layer in flatten_layers(model)} & set(LIMITS)
     if in_float32:
         types.discard("float64")
