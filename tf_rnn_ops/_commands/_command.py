@@ -1,4 +1,4 @@
-"""What the commands have in common: the parser, errors of one line, and the .keras file."""
+"""The common parts of the commands: the parser, errors of one line, and the .keras file."""
 
 from __future__ import annotations
 

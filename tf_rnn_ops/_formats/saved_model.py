@@ -50,12 +50,8 @@ def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
 
 def recurrent_nodes(saved_model: str) -> list[tuple[str, str]]:
     """Lists (name, op) of the recurrent nodes of a SavedModel, each op without its prefix."""
-    nodes: list[Any] = []
-    for meta_graph in per_node.read(pathlib.Path(saved_model)).meta_graphs:
-        graph_def = meta_graph.graph_def
-        nodes += graph_def.node
-        for function in graph_def.library.function:
-            nodes += function.node_def
+    meta_graphs = per_node.read(pathlib.Path(saved_model)).meta_graphs
+    nodes = [node for graph in meta_graphs for node in per_node.all_nodes(graph.graph_def)]
     # WHY a dict: a SavedModel may have a function of a signature more than once.
     recurrent = [node for node in nodes if node.op.removeprefix(_OURS) in RECURRENT]
     return list(

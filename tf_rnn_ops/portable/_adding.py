@@ -83,7 +83,7 @@ def changed(graph_def: Any, ops: Sequence[str], change: Callable[[Any, Adding], 
     Returns:
         A GraphDef; graph_def itself if it has no such node.
     """
-    if not any(node.op in ops for nodes, _ in _hosts(graph_def) for node in nodes):
+    if not any(node.op in ops for node in _nodes.all_nodes(graph_def)):
         return graph_def
     result = type(graph_def)()
     result.CopyFrom(graph_def)

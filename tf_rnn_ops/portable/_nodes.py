@@ -14,6 +14,12 @@ class CannotRewrite(ValueError):
     """The error for a node that cannot be replaced. The message has no full stop."""
 
 
+def all_nodes(graph_def: Any) -> list[Any]:
+    """The nodes of a graph and of its functions."""
+    functions = graph_def.library.function
+    return [*graph_def.node, *(node for function in functions for node in function.node_def)]
+
+
 def data_inputs(node: Any) -> list[str]:
     """The inputs of a node without control inputs."""
     return [ref for ref in node.input if not ref.startswith("^")]

@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 def rewrite_graph_def(
-    graph_def: Any, inference: bool = False, clear_devices: bool = False
+    graph_def: Any, *, inference: bool = False, clear_devices: bool = False
 ) -> tuple[Any, Report]:
     """Replaces the forward ops of TensorFlow's CudnnRNN and of this package by ordinary ops.
 

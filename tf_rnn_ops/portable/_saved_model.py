@@ -11,7 +11,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tf_rnn_ops import _atomic_write
 from tf_rnn_ops.native.tf_internals import registries
-from tf_rnn_ops.portable import _rewrite, _verify
+from tf_rnn_ops.portable import _nodes, _rewrite, _verify
 from tf_rnn_ops.portable._report import Report
 
 _GRAPH_FILE = "saved_model.pb"
@@ -22,6 +22,7 @@ _FINGERPRINT = "fingerprint.pb"
 def rewrite_saved_model(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
+    *,
     inference: bool = False,
     clear_devices: bool = False,
     verify: bool = True,
@@ -52,7 +53,7 @@ def rewrite_saved_model(
     """
 
     def rewrite(graph_def: Any) -> tuple[Any, Report]:
-        return _rewrite.rewrite_graph_def(graph_def, inference, clear_devices)
+        return _rewrite.rewrite(graph_def, inference, clear_devices)
 
     with rewritten(source, target, rewrite) as (unchecked, report):
         if verify:
@@ -122,9 +123,8 @@ def _list_ops(meta_graph: Any) -> None:
     """Adds the new ops to the model's list of ops."""
     ops = meta_graph.meta_info_def.stripped_op_list.op
     listed = {op.name for op in ops}
-    graph_def = meta_graph.graph_def
-    nodes = list(graph_def.node) + [n for f in graph_def.library.function for n in f.node_def]
-    for name in sorted({node.op for node in nodes} - listed):
+    used = {node.op for node in _nodes.all_nodes(meta_graph.graph_def)}
+    for name in sorted(used - listed):
         op_def = registries.op_def(name)
         if op_def is not None:
             ops.add().CopyFrom(op_def)

@@ -8,7 +8,7 @@ from tf_rnn_ops.portable._block_versions import as_ours
 from tf_rnn_ops.portable._decision import KEEP, Decision, NodeInfo, Replacement
 from tf_rnn_ops.portable._dequantize import dequantized
 from tf_rnn_ops.portable._functions import lengths_of_rows
-from tf_rnn_ops.portable._nodes import attribute, constant
+from tf_rnn_ops.portable._nodes import all_nodes, attribute, constant
 from tf_rnn_ops.portable._reads import reachable
 from tf_rnn_ops.portable._report import Report
 from tf_rnn_ops.portable._saved_model import read, rewritten, write
@@ -18,6 +18,7 @@ __all__ = [
     "Decision",
     "NodeInfo",
     "Replacement",
+    "all_nodes",
     "as_ours",
     "attribute",
     "constant",

@@ -15,12 +15,11 @@ _OF_TENSORFLOW = ("CudnnRNN", "BlockLSTM")
 
 def is_needed(graph_def):
     """Whether a graph has a recurrent node, or the condition of a mask, which a layer that became a loop has too."""
-    nodes = [*graph_def.node, *(n for f in graph_def.library.function for n in f.node_def)]
     return any(
         node.op.startswith(OURS)
         or any(part in node.op for part in _OF_TENSORFLOW)
         or mask_conditions.is_of_mask(node.op, node.name)
-        for node in nodes
+        for node in per_node.all_nodes(graph_def)
     )
 
 
@@ -58,11 +57,10 @@ def _inlined(graph_def, inputs, outputs):
     """The graph with calls replaced by the bodies of the called functions."""
     from tf2onnx import tf_loader
 
-    for nodes in (graph_def.node, *(f.node_def for f in graph_def.library.function)):
-        for node in nodes:
-            # WHY: with this attribute TensorFlow writes loops and conditions of TensorFlow 1, which tf2onnx does
-            # not know.
-            node.attr.pop("_lower_using_switch_merge", None)
+    for node in per_node.all_nodes(graph_def):
+        # WHY: with this attribute TensorFlow writes loops and conditions of TensorFlow 1, which tf2onnx does not
+        # know.
+        node.attr.pop("_lower_using_switch_merge", None)
     with tf.Graph().as_default(), errors.of_tf2onnx():
         tf.import_graph_def(graph_def, name="")
         return tf_loader.tf_optimize(inputs, outputs, graph_def)

@@ -224,12 +224,12 @@ def _fit(ctx, forward, backward):
         and forward.time_major == backward.time_major
         and (bool(forward.h), bool(forward.c)) == (bool(backward.h), bool(backward.c))
         and weights.can_join(forward.onnx_node, backward.onnx_node)
-        and not _depends(ctx, forward.node, backward.node)
-        and not _depends(ctx, backward.node, forward.node)
+        and not _depends(forward.node, backward.node)
+        and not _depends(backward.node, forward.node)
     )
 
 
-def _depends(ctx, node, other):
+def _depends(node, other):
     """Whether a node needs a result of another node."""
     seen, waiting = set(), [node]
     while waiting:

@@ -7,6 +7,8 @@ of bfloat16, so a file has the weights of its model and rounds less often.
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops.portable import per_node
+
 _NARROW, _WIDE = tf.bfloat16.as_datatype_enum, tf.float32.as_datatype_enum
 
 
@@ -15,33 +17,22 @@ def widen(graph_def):
 
     Args:
         graph_def: A GraphDef; it is changed.
-
-    Returns:
-        Whether there is any.
     """
-    found = False
-    for node in graph_def.node:
-        found |= _widen_node(node)
+    for node in per_node.all_nodes(graph_def):
+        _widen_node(node)
     for function in graph_def.library.function:
         for argument in (*function.signature.input_arg, *function.signature.output_arg):
             if argument.type == _NARROW:
-                argument.type, found = _WIDE, True
-        for node in function.node_def:
-            found |= _widen_node(node)
-    return found
+                argument.type = _WIDE
 
 
 def _widen_node(node):
-    found = False
     for value in node.attr.values():
         kind = value.WhichOneof("value")
         if kind == "type" and value.type == _NARROW:
-            value.type, found = _WIDE, True
+            value.type = _WIDE
         elif kind == "tensor" and value.tensor.dtype == _NARROW:
             array = tf.make_ndarray(value.tensor).astype(np.float32)
             value.tensor.CopyFrom(tf.make_tensor_proto(array))
-            found = True
         elif kind == "list" and _NARROW in value.list.type:
             value.list.type[:] = [_WIDE if one == _NARROW else one for one in value.list.type]
-            found = True
-    return found

@@ -9,26 +9,20 @@ import re
 from typing import Any
 
 from tf_rnn_ops.plain.names import MASK_CONDITION
+from tf_rnn_ops.portable import per_node
 
 _NAME = re.compile(rf"{MASK_CONDITION}_([a-z]+)(_\d+)?")
 
 
-def replace(graph_def: Any) -> bool:
+def replace(graph_def: Any) -> None:
     """Replaces the conditions of a GraphDef and of its functions.
 
     Args:
         graph_def: A GraphDef; it is changed.
-
-    Returns:
-        Whether there are any.
     """
-    found = False
-    for host in (graph_def.node, *(f.node_def for f in graph_def.library.function)):
-        for node in host:
-            if is_of_mask(node.op, node.name):
-                _call_else_branch(node)
-                found = True
-    return found
+    for node in per_node.all_nodes(graph_def):
+        if is_of_mask(node.op, node.name):
+            _call_else_branch(node)
 
 
 def is_of_mask(op: str, name: str) -> bool:

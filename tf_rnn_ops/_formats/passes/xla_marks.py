@@ -5,6 +5,8 @@ Keras calls such a function for a convolution in groups.
 
 from typing import Any
 
+from tf_rnn_ops.portable import per_node
+
 _MARK = "_XlaMustCompile"
 
 
@@ -17,9 +19,8 @@ def release(graph_def: Any) -> bool:
     Returns:
         Whether there was a mark.
     """
-    functions = graph_def.library.function
-    nodes = [*graph_def.node, *(node for function in functions for node in function.node_def)]
-    found = [thing.attr for thing in [*nodes, *functions] if _MARK in thing.attr]
-    for attributes in found:
-        del attributes[_MARK]
-    return bool(found)
+    owners = [*per_node.all_nodes(graph_def), *graph_def.library.function]
+    marked = [owner for owner in owners if _MARK in owner.attr]
+    for owner in marked:
+        del owner.attr[_MARK]
+    return bool(marked)

@@ -85,8 +85,8 @@ class MaskedSteps:
     Note [Conditions of masks]
         The writer of ONNX replaces the conditions by its own nodes. It knows them by the end of their names: 'pack'
         moves valid steps to the front, and 'zero', 'before' and 'after' move outputs to their steps, where that of
-        a masked time is 0, that of the time before or that of the time after. Of the inputs of a condition, the
-        mask alone is bool and the sequences alone have three dimensions.
+        a masked time is 0, that of the time before or that of the time after. Apart from the predicate, the mask is
+        the only input of type bool of a condition, and the sequences are the only input of three dimensions.
 
     Attributes:
         lengths: Number of valid steps of each sequence, int32 [B].
