@@ -18,12 +18,14 @@ equal computations, but two layers must not have one state, so each layer has it
 
 import itertools
 import uuid
+from typing import Any, Callable, Iterator
 
 import tensorflow as tf
 
 from tf_rnn_ops import plain
 from tf_rnn_ops._formats import unsupported_parts
 from tf_rnn_ops._op_table import signature
+from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
@@ -66,13 +68,15 @@ class Functions:
         return per_node.Replacement(make(info, self._numbers), NAME)
 
 
-def _layer(info, numbers):
-    def forward(*tensors):
+def _layer(info: per_node.NodeInfo, numbers: Iterator[int]) -> Callable:
+    network: Any = info.network
+
+    def forward(*tensors: tf.Tensor) -> list:
         inputs = dict(zip(signature("LayerRNN").inputs, tensors))
         x, kernel, bias = inputs["input"], inputs["kernel"], inputs["bias"]
         lengths = per_node.lengths_of_rows(x, inputs["sequence_lengths"], info.time_major)
-        if "bias" in info.network.absent:
-            bias = tf.zeros([4 * info.network.units])
+        if "bias" in network.absent:
+            bias = tf.zeros([4 * network.units])
         weights = kernel, inputs["recurrent_kernel"], bias
         states = inputs["input_h"], inputs["input_c"]
         output, h = _run(x, states, weights, lengths, info.time_major, numbers)
@@ -81,13 +85,14 @@ def _layer(info, numbers):
     return forward
 
 
-def _stack(info, numbers):
-    layout, time_major = info.network, info.time_major
+def _stack(info: per_node.NodeInfo, numbers: Iterator[int]) -> Callable:
+    layout: Any = info.network
+    time_major = info.time_major
     rows = 0 if time_major else 1  # the axis of layers and directions in the states
 
-    def forward(x, h0, c0, params, lengths=None):
+    def forward(x: Any, h0: Any, c0: Any, params: Any, lengths: Any = None) -> list:
         states = list(zip(tf.unstack(h0, axis=rows), tf.unstack(c0, axis=rows)))
-        last = []
+        last: list[Any] = []
         for layer in range(layout.num_layers):
             outputs = []
             for direction in range(2 if layout.direction == "bidirectional" else 1):
@@ -102,10 +107,10 @@ def _stack(info, numbers):
     return forward
 
 
-def _weights(layout, params, layer, direction):
+def _weights(layout: Layout, params: Any, layer: int, direction: int) -> tuple[Any, ...]:
     """Kernel, recurrent kernel and bias of a layer of a stack, in Keras's format."""
 
-    def take(blocks, source):
+    def take(blocks: Any, source: str) -> list:
         found = blocks_of(blocks, layer, direction, source)
         of_gates = [found[gate] for gate in KERAS_GATES["lstm"]]
         return [tf.reshape(params[b.offset : b.end], b.shape) for b in of_gates]
@@ -120,14 +125,16 @@ def _weights(layout, params, layer, direction):
     return kernel, recurrent_kernel, tf.add_n(biases)
 
 
-def _reversed(x, lengths, time_major):
+def _reversed(x: Any, lengths: Any, time_major: bool) -> tf.Tensor:
     time = 0 if time_major else 1
     if lengths is None:
         return tf.reverse(x, [time])
     return tf.reverse_sequence(x, lengths, seq_axis=time, batch_axis=1 - time)
 
 
-def _run(x, states, weights, lengths, time_major, numbers):
+def _run(
+    x: Any, states: Any, weights: Any, lengths: Any, time_major: bool, numbers: Iterator[int]
+) -> tuple[Any, Any]:
     """The output of one layer in one direction, 0 beyond the lengths, and its last h."""
     x, states = _with_known_batch(x, states, time_major)
     first = tf.abs(x[0, :, :1] if time_major else x[:, 0, :1])
@@ -147,7 +154,7 @@ def _run(x, states, weights, lengths, time_major, numbers):
     return tf.where(valid, sequence, tf.zeros_like(sequence)), last
 
 
-def _with_known_batch(x, states, time_major):
+def _with_known_batch(x: Any, states: Any, time_major: bool) -> tuple[Any, list]:
     """The tensors with a batch size that the converter knows.
 
     WHY: an op on two tensors of which one has an unknown size broadcasts a size of 1, so the result of a
@@ -159,15 +166,17 @@ def _with_known_batch(x, states, time_major):
     return x, [tf.reshape(state, [1, state.shape[1]]) for state in states]
 
 
-def _zeros(absolute, units, k):
+def _zeros(absolute: Any, units: int, k: int) -> tf.Tensor:
     """Zeros [B, units] from absolute values [B, 1]; see Note [States of the fused op]."""
     return tf.cast(tf.less(absolute, tf.fill([1, units], -float(k))), tf.float32)
 
 
-def _fused(time_major):
+def _fused(time_major: bool) -> Callable:
     """A function with the results of the fused op; see Note [The function of Keras 2]."""
 
-    def lstm(x, h0, c0, kernel, recurrent_kernel, bias):
+    def lstm(
+        x: Any, h0: Any, c0: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+    ) -> tuple[Any, ...]:
         result = plain.layer_rnn(
             "lstm", x, h0, c0, kernel, recurrent_kernel, bias, time_major=time_major
         )

@@ -4,12 +4,16 @@ It uses only ops with one form in all versions of ONNX from 13 on, so that it ca
 these versions.
 """
 
+from typing import Any, Sequence
+
 import numpy as np
 from onnx import TensorProto
 from tf2onnx import utils
+from tf2onnx.graph import Graph, Node
 
 from tf_rnn_ops._formats.onnx import weights
 from tf_rnn_ops._formats.onnx.nodes import CannotWrite
+from tf_rnn_ops.params import OnnxNode
 
 # Our ops compute in float32 for these types, and not every runtime of ONNX has nodes of these types.
 _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
@@ -24,7 +28,7 @@ class Builder:
         name: The beginning of the names of the nodes; None for that of the first node to remove.
     """
 
-    def __init__(self, ctx, *replaced, name=None):
+    def __init__(self, ctx: Graph, *replaced: Node, name: str | None = None) -> None:
         self.ctx, self._name = ctx, replaced[0].name if name is None else name
         self._unconnected = {}
         for node in replaced:
@@ -34,11 +38,11 @@ class Builder:
         for node in replaced:
             ctx.remove_node(node.name)
 
-    def is_used(self, output):
+    def is_used(self, output: str) -> bool:
         """Whether a node reads an output of a removed node that is not connected yet."""
         return output in self._unconnected
 
-    def connect(self, output, tensor):
+    def connect(self, output: str, tensor: str) -> None:
         """Gives a tensor to all readers of an output."""
         dtype, shape = self._unconnected.pop(output)
         name = utils.make_name(self._name)
@@ -46,7 +50,7 @@ class Builder:
             "Identity", [tensor], outputs=[output], name=name, dtypes=[dtype], shapes=[shape]
         )
 
-    def close(self, *outputs):
+    def close(self, *outputs: Sequence[str]) -> None:
         """Connects the outputs that are always 0.
 
         Args:
@@ -64,38 +68,47 @@ class Builder:
                 "which ONNX does not have, is read."
             )
 
-    def node(self, op_type, inputs, count=1, name=None, **attrs):
+    def node(
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        count: int = 1,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> list[str]:
         """Adds a node; the names of its outputs."""
         name = utils.make_name(f"{self._name}/{op_type}") if name is None else name
         made = self.ctx.make_node(op_type, inputs, attr=attrs, output_count=count, name=name)
         return list(made.output)
 
-    def constant(self, value, dtype=np.int64):
+    def constant(self, value: Any, dtype: Any = np.int64) -> str:
         """Adds a constant; its name."""
         name = utils.make_name(f"{self._name}/const")
         return self.ctx.make_const(name, np.asarray(value, dtype)).output[0]
 
-    def transpose(self, tensor, perm):
+    def transpose(self, tensor: str, perm: list[int]) -> str:
         """The tensor with its axes in another order."""
         return self.node("Transpose", [tensor], perm=perm)[0]
 
-    def reshape(self, tensor, shape):
+    def reshape(self, tensor: str, shape: Sequence[int]) -> str:
         """The tensor in another shape: 0 keeps the size of an axis, -1 is computed from the other sizes."""
         return self.node("Reshape", [tensor, self.constant(shape)])[0]
 
-    def pick(self, tensor, index, axis):
+    def pick(self, tensor: str, index: int | list[int], axis: int) -> str:
         """One element of an axis, or several elements if `index` is a list."""
         return self.node("Gather", [tensor, self.constant(index)], axis=axis)[0]
 
-    def concat(self, tensors, axis):
+    def concat(self, tensors: list[str], axis: int) -> str:
         """The tensors, concatenated along an axis."""
         return tensors[0] if len(tensors) == 1 else self.node("Concat", tensors, axis=axis)[0]
 
-    def cast(self, tensor, to):
+    def cast(self, tensor: str, to: int) -> str:
         """The tensor in another type."""
         return self.node("Cast", [tensor], to=to)[0]
 
-    def recurrent(self, node, x, lengths="", states=("", "")):
+    def recurrent(
+        self, node: OnnxNode, x: str, lengths: str = "", states: Sequence[str] = ("", "")
+    ) -> tuple[str, list[str]]:
         """Adds an LSTM, GRU or RNN.
 
         Args:
@@ -127,7 +140,7 @@ class Builder:
             y, *final = (self.cast(tensor, dtype) for tensor in (y, *final))
         return y, final
 
-    def _rows_without_steps(self, final, initial, lengths):
+    def _rows_without_steps(self, final: str, initial: str, lengths: str) -> str:
         """The final states, with the initial state in rows of length 0.
 
         ONNX does not define the final state of such a row. ONNX Runtime returns 0.
@@ -137,7 +150,7 @@ class Builder:
         has_steps = self.reshape(self.cast(lengths, TensorProto.BOOL), [1, -1, 1])
         return self.node("Where", [has_steps, final, initial])[0]
 
-    def sequence(self, y, directions, units, time_major):
+    def sequence(self, y: str, directions: int, units: int, time_major: bool) -> str:
         """Reshapes [T, D, B, H] to [T, B, D*H] or [B, T, D*H].
 
         WHY known sizes: if a size is 1, tf2onnx replaces the Transpose by a Reshape and merges it with the
@@ -153,6 +166,6 @@ class Builder:
         return self.reshape(y, [*_two_sizes(first, second, [0, 0]), directions * units])
 
 
-def _two_sizes(first, second, both_unknown):
+def _two_sizes(first: int, second: int, both_unknown: list[int]) -> list[int]:
     """Two sizes for a Reshape. An unknown size is -1."""
     return both_unknown if first < 0 and second < 0 else [first, second]

@@ -1,12 +1,13 @@
 """The errors of tf2onnx and onnx, which are of any class."""
 
 import contextlib
+from typing import Iterator
 
 from tf_rnn_ops._formats.onnx.nodes import CannotWrite
 
 
 @contextlib.contextmanager
-def of_tf2onnx():
+def of_tf2onnx() -> Iterator[None]:
     """Raises a ValueError of one sentence for an error of a call of tf2onnx."""
     try:
         yield

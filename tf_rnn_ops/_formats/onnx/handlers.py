@@ -3,8 +3,11 @@
 tf2onnx calls a method version_N for version N of ONNX and later versions.
 """
 
+from typing import Any
+
 import numpy as np
 from onnx import TensorProto
+from tf2onnx.graph import Graph, Node
 from tf2onnx.handler import tf_op
 
 from tf_rnn_ops._formats.onnx import nodes, weights
@@ -17,11 +20,11 @@ class LayerRNN:
     """One layer in one direction, with Keras's weights."""
 
     @classmethod
-    def version_13(cls, ctx, node, **kwargs):
+    def version_13(cls, ctx: Graph, node: Node, **kwargs: Any) -> None:
         emit_layer(ctx, nodes.layer_of(ctx, node))
 
 
-def emit_layer(ctx, layer, reverse=False):
+def emit_layer(ctx: Graph, layer: nodes.Layer, reverse: bool = False) -> None:
     """Replaces a LayerRNN by a node of ONNX.
 
     Args:
@@ -49,7 +52,7 @@ class Pack:
     """Packed weights, which the nodes of ONNX do not need."""
 
     @classmethod
-    def version_13(cls, ctx, node, **kwargs):
+    def version_13(cls, ctx: Graph, node: Node, **kwargs: Any) -> None:
         (packed,) = node.output
         build = Builder(ctx, node)
         if build.is_used(packed):
@@ -61,13 +64,13 @@ class CudnnRNN:
     """A stack: a node of ONNX for each of its layers."""
 
     @classmethod
-    def version_13(cls, ctx, node, **kwargs):
+    def version_13(cls, ctx: Graph, node: Node, **kwargs: Any) -> None:
         stack = nodes.stack_of(ctx, node)
         dirs, _, units = stack.layers[0].R.shape
         outputs = list(node.output)
         build = Builder(ctx, node)
 
-        def turned(tensor):
+        def turned(tensor: str) -> str:
             return tensor if stack.time_major or not tensor else build.transpose(tensor, [1, 0, 2])
 
         x, h, c = map(turned, (stack.x, stack.h, stack.c))
@@ -81,9 +84,9 @@ class CudnnRNN:
             x = build.sequence(y, dirs, units, True)
         if build.is_used(outputs[0]):
             build.connect(outputs[0], turned(x))
-        for output, states in zip(outputs[1:], zip(*final)):
+        for output, parts in zip(outputs[1:], zip(*final)):
             if build.is_used(output):
-                build.connect(output, turned(build.concat(list(states), 0)))
+                build.connect(output, turned(build.concat(list(parts), 0)))
         build.close(outputs)
 
 
@@ -92,7 +95,7 @@ class BlockLSTM:
     """An LSTM, of which only the output of all steps is read."""
 
     @classmethod
-    def version_13(cls, ctx, node, **kwargs):
+    def version_13(cls, ctx: Graph, node: Node, **kwargs: Any) -> None:
         layer = nodes.block_of(ctx, node)
         units = layer.onnx_node.attributes["hidden_size"]
         outputs = list(node.output)

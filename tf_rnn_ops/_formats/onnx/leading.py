@@ -1,6 +1,7 @@
 """Traces the first two sizes of tensors in a graph of tf2onnx, B and T of sequences and masks."""
 
 from onnx import TensorProto
+from tf2onnx.graph import Graph, Node
 
 from tf_rnn_ops._formats.onnx import nodes
 from tf_rnn_ops._formats.passes import mask_conditions
@@ -22,8 +23,9 @@ _REDUCING = ("Any", "All", "Sum", "Max", "Mean")
 class Leading:
     """Finds tensors with equal first two sizes."""
 
-    def __init__(self, ctx):
-        self._ctx, self._found = ctx, {}
+    def __init__(self, ctx: Graph) -> None:
+        self._ctx = ctx
+        self._found: dict[str, str] = {}
         # {op: a function of its node that returns what _before() does}.
         self._rules = {
             **dict.fromkeys(_UNARY, lambda node: node.input[0]),
@@ -38,7 +40,7 @@ class Leading:
             "StridedSlice": self._of_check,
         }
 
-    def of(self, name):
+    def of(self, name: str) -> str:
         """The name of a tensor, as near to the inputs as possible, with the first two sizes of a tensor."""
         path = []
         while name not in self._found:
@@ -52,7 +54,7 @@ class Leading:
             self._found[one] = self._found[name]
         return self._found[name]
 
-    def _before(self, name):
+    def _before(self, name: str) -> str | None:
         """A tensor that the node of a tensor reads, with the same first two sizes; None if there is none."""
         node = nodes.producer(self._ctx, name)
         if node is None or node.is_const():
@@ -62,57 +64,57 @@ class Leading:
         rule = self._rules.get(node.type)
         return rule(node) if rule else None
 
-    def _of_layer(self, node):
+    def _of_layer(self, node: Node) -> str | None:
         return None if nodes.attribute(node, "time_major", True) else node.input[0]
 
-    def _of_reduction(self, node):
+    def _of_reduction(self, node: Node) -> str | None:
         return node.input[0] if self._is_beyond(node, node.input[1]) else None
 
-    def _of_concatenation(self, node):
+    def _of_concatenation(self, node: Node) -> str | None:
         return node.input[0] if self._is_beyond(node, node.input[-1]) else None
 
-    def _of_expansion(self, node):
+    def _of_expansion(self, node: Node) -> str | None:
         axis = nodes.value(self._ctx, node.input[1])
         return node.input[0] if axis == -1 or axis == self._rank(node.input[0]) else None
 
-    def _of_condition(self, node):
-        is_of_mask = mask_conditions.is_of_mask(node.type, node.name)
+    def _of_condition(self, node: Node) -> str | None:
+        is_of_mask = mask_conditions.kind(node.type, node.name) is not None
         return mask_of_condition(self._ctx, node) if is_of_mask else None
 
-    def _of_check(self, node):
+    def _of_check(self, node: Node) -> str | None:
         checked = of_check(self._ctx, node)
         return checked[1] if checked else None
 
-    def _rank(self, name):
+    def _rank(self, name: str) -> int | None:
         shape = self._ctx.get_shape(name)
         return None if shape is None else len(shape)
 
-    def _is_beyond(self, node, axis):
+    def _is_beyond(self, node: Node, axis: str) -> bool:
         """Whether an axis of the first input is none of the first two."""
-        axis, rank = nodes.value(self._ctx, axis), self._rank(node.input[0])
-        axes = axis if isinstance(axis, list) else [axis]
+        value, rank = nodes.value(self._ctx, axis), self._rank(node.input[0])
+        axes = value if isinstance(value, list) else [value]
         return rank is not None and all(a is not None and a % rank >= 2 for a in axes)
 
-    def _of_broadcast(self, node):
+    def _of_broadcast(self, node: Node) -> str | None:
         """The only input that decides on the sizes, or an input whose sizes the others have."""
         rank = self._rank(node.output[0])
         ranks = [self._rank(name) for name in node.input]
         if rank is None or rank < 2 or None in ranks:
             return None
         # An input with rank - 2 axes does not reach the first two.
-        deciding = [name for name, own in zip(node.input, ranks) if own > rank - 2]
+        deciding = [name for name, own in zip(node.input, ranks) if (own or 0) > rank - 2]
         deciding = [name for name in deciding if self._ctx.get_shape(name)[:-1] != [1] * (rank - 1)]
         if any(self._rank(name) != rank for name in deciding):
             return None
         return deciding[0] if len({self.of(name) for name in deciding}) == 1 else None
 
-    def _of_gather(self, node):
+    def _of_gather(self, node: Node) -> str | None:
         """Reversed steps of each row, or rows of a table such as an Embedding."""
         batch, axis = nodes.attribute(node, "batch_dims", 0), nodes.value(self._ctx, node.input[2])
         is_known = batch == axis in (0, 1)
         return node.input[1] if is_known and self._rank(node.input[1]) == 2 else None
 
-    def _of_reshape(self, node):
+    def _of_reshape(self, node: Node) -> str | None:
         """The end of a Dense layer: [*shape(x)[:2], units]."""
         shape = nodes.producer(self._ctx, node.input[1])
         if shape is None or shape.type != "ConcatV2" or nodes.value(self._ctx, shape.input[-1]):
@@ -125,13 +127,13 @@ class Leading:
         return of.input[0] if two and of is not None and of.type == "Shape" else None
 
 
-def mask_of_condition(ctx, node):
+def mask_of_condition(ctx: Graph, node: Node) -> str:
     """The mask that the condition of a masked layer reads, its only input of this type after the predicate."""
     (mask,) = {name for name in node.input[1:] if ctx.get_dtype(name) == TensorProto.BOOL}
     return mask
 
 
-def of_check(ctx, node):
+def of_check(ctx: Graph, node: Node) -> tuple[str, str] | None:
     """A mask and the sequences that it must fit, if a node is the result of keras/path/masks.as_booleans.
 
     Such a mask has one row or B rows, and the result has B rows:

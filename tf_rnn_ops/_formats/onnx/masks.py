@@ -13,9 +13,11 @@ its outputs for all times. Both indices and the lengths follow from the mask:
 """
 
 import functools
+from typing import Any
 
 from onnx import TensorProto
 from tf2onnx import utils
+from tf2onnx.graph import Graph, Node
 
 from tf_rnn_ops._formats.onnx import nodes
 from tf_rnn_ops._formats.onnx.emitting import Builder
@@ -23,15 +25,16 @@ from tf_rnn_ops._formats.onnx.leading import Leading, mask_of_condition, of_chec
 from tf_rnn_ops._formats.passes import mask_conditions
 
 
-def simplify(ctx):
+def simplify(ctx: Graph) -> None:
     """Replaces the conditions of masks in a tf2onnx.graph.Graph, and simplifies what else masks need."""
     _share_casts(ctx)
     _share_checks(ctx)
-    steps, replaced = {}, {}
+    steps: dict[str, _Steps] = {}
+    replaced: dict[tuple[Any, ...], str] = {}
     for node in list(ctx.get_nodes()):
-        if mask_conditions.is_of_mask(node.type, node.name):
+        kind = mask_conditions.kind(node.type, node.name)
+        if kind is not None:
             mask = mask_of_condition(ctx, node)
-            kind = mask_conditions.kind(node.name)
             (x,) = [name for name in node.input[1:] if len(ctx.get_shape(name) or ()) == 3]
             own = steps.setdefault(mask, _Steps(ctx, mask))
             # Both layers of a Bidirectional read the same packed steps.
@@ -55,53 +58,53 @@ class _Steps:
     The indices have the names of Note [Conditions of masks] in keras/path/masks.py.
     """
 
-    def __init__(self, ctx, mask):
+    def __init__(self, ctx: Graph, mask: str) -> None:
         self._mask = mask
         self._build = Builder(ctx, name="mask")
 
     @functools.cached_property
-    def _ones(self):
+    def _ones(self) -> str:
         """[B, T, 1], int64."""
         ones = self._build.cast(self._mask, TensorProto.INT64)
         return self._build.node("Unsqueeze", [ones, self._build.constant([2])])[0]
 
     @functools.cached_property
-    def _count(self):
+    def _count(self) -> str:
         return self._build.node("CumSum", [self._ones, self._build.constant(1)])[0]
 
     @functools.cached_property
-    def pack(self):
+    def pack(self) -> str:
         """[B, T, 1]."""
         time = self._build.pick(self._build.node("Shape", [self._mask])[0], [1], 0)
         return self._build.node("TopK", [self._ones, time], 2, axis=1)[1]
 
     @functools.cached_property
-    def zero(self):
+    def zero(self) -> str:
         """[B, T, 1], and so are the next two."""
         return self._less(self._build.node("Mul", [self._count, self._ones])[0], 1)
 
     @functools.cached_property
-    def before(self):
+    def before(self) -> str:
         return self._less(self._count, 1)
 
     @functools.cached_property
-    def after(self):
+    def after(self) -> str:
         return self._build.node("Sub", [self._count, self._ones])[0]
 
     @functools.cached_property
-    def lengths(self):
+    def lengths(self) -> str:
         """[B], int32."""
         axes = self._build.constant([1, 2])
         total = self._build.node("ReduceSum", [self._ones, axes], keepdims=0)[0]
         return self._build.cast(total, TensorProto.INT32)
 
-    def _less(self, tensor, number):
+    def _less(self, tensor: str, number: int) -> str:
         return self._build.node("Sub", [tensor, self._build.constant(number)])[0]
 
 
-def _share_casts(ctx):
+def _share_casts(ctx: Graph) -> None:
     """Makes one tensor of equal casts to bool, since each layer casts a mask of another type."""
-    casts = {}
+    casts: dict[str, str] = {}
     for node in list(ctx.get_nodes()):
         if node.type == "Cast" and ctx.get_dtype(node.output[0]) == TensorProto.BOOL:
             shared = casts.setdefault(node.input[0], node.output[0])
@@ -109,9 +112,10 @@ def _share_casts(ctx):
                 ctx.replace_all_inputs(node.output[0], shared)
 
 
-def _share_checks(ctx):
+def _share_checks(ctx: Graph) -> None:
     """Bypasses checks of masks against sequences that have their sizes, and checks that were made before."""
-    leading, seen = Leading(ctx), {}
+    leading = Leading(ctx)
+    seen: dict[tuple[str, str], str] = {}
     for node in list(ctx.get_nodes()):
         if (checked := of_check(ctx, node)) is None:
             continue
@@ -125,7 +129,7 @@ def _share_checks(ctx):
             seen[mask, sizes] = node.output[0]
 
 
-def _replace(ctx, node, x, index):
+def _replace(ctx: Graph, node: Node, x: str, index: str) -> None:
     """Replaces a condition by a GatherND."""
     (output,) = node.output
     build = Builder(ctx, node)
@@ -133,10 +137,10 @@ def _replace(ctx, node, x, index):
         build.connect(output, build.node("GatherND", [x, index], batch_dims=1)[0])
 
 
-def _gather_once(ctx, node):
+def _gather_once(ctx: Graph, node: Node) -> None:
     """Moves the gather of both parts of a ConcatV2 behind it, as in a Bidirectional."""
     axis, shape = nodes.value(ctx, node.input[-1]), ctx.get_shape(node.output[0])
-    parts = [nodes.producer(ctx, name) for name in node.input[:-1]]
+    parts: list[Any] = [nodes.producer(ctx, name) for name in node.input[:-1]]
     if axis not in (2, -1) or shape is None or len(shape) != 3:
         return
     if {getattr(part, "type", "") for part in parts} != {"GatherND"}:
@@ -158,7 +162,7 @@ def _gather_once(ctx, node):
     build.connect(output, build.node("GatherND", [joined.output[0], index], batch_dims=1)[0])
 
 
-def _bypass_last_valid(ctx, node):
+def _bypass_last_valid(ctx: Graph, node: Node) -> None:
     """Bypasses a node that sets the final h of rows without a valid step to 0, if it is 0 already."""
     if node.type != "SelectV2" or nodes.value(ctx, node.input[2]) != 0:
         return
@@ -172,7 +176,7 @@ def _bypass_last_valid(ctx, node):
         ctx.replace_all_inputs(node.output[0], node.input[1])
 
 
-def _replace_lengths(ctx, mask, steps):
+def _replace_lengths(ctx: Graph, mask: str, steps: _Steps) -> None:
     """Replaces the sums over a mask."""
     for node in list(ctx.get_nodes()):
         if node.type == "Sum" and nodes.value(ctx, node.input[1]) in (1, [1], -1):

@@ -8,6 +8,7 @@ the input in ONNX's specification, such as lstm/W.
 """
 
 import re
+from typing import Iterator
 
 import onnx
 
@@ -19,7 +20,7 @@ _ADDED = re.compile(rf"(Stateful)?PartitionedCall(_\d+)?|TfRnnOps>.*|{MASK_CONDI
 _NUMBER = re.compile(r"_\d+$")
 
 
-def shorten(graph):
+def shorten(graph: onnx.GraphProto) -> None:
     """Renames all nodes and tensors of a GraphProto but its inputs and outputs."""
     Names(graph).apply(graph)
 
@@ -27,14 +28,14 @@ def shorten(graph):
 class Names:
     """The names of a graph and of the graphs in its nodes."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: onnx.GraphProto) -> None:
         self._taken = {one.name for one in (*graph.input, *graph.output)}
         # {name of a tensor: its new name}.
         self._new = {name: name for name in self._taken}
         self._model, self._has_numbers = _common_scope([_scope(node.name) for node in _all(graph)])
         self._name_nodes(graph)
 
-    def apply(self, graph):
+    def apply(self, graph: onnx.GraphProto) -> None:
         """Gives a graph the new names."""
         for node in graph.node:
             node.input[:] = [self._new.get(name, name) for name in node.input]
@@ -44,7 +45,7 @@ class Names:
         for one in (*graph.initializer, *graph.input, *graph.output, *graph.value_info):
             one.name = self._new.get(one.name, one.name)
 
-    def _name_nodes(self, graph):
+    def _name_nodes(self, graph: onnx.GraphProto) -> None:
         constants = {one.name for one in graph.initializer}
         for one in (*graph.input, *graph.output):
             self._new.setdefault(one.name, self._new.get(one.name) or self._fresh("inner"))
@@ -61,7 +62,7 @@ class Names:
             for inner in _graphs_of(node):
                 self._name_nodes(inner)
 
-    def _name_of(self, node):
+    def _name_of(self, node: onnx.NodeProto) -> str:
         scope = _scope(node.name)
         if self._model and scope[:1] == [self._model]:
             scope = scope[1:]
@@ -70,7 +71,7 @@ class Names:
         is_layer = node.op_type in OP_TYPES.values() and scope
         return "/".join(scope if is_layer else [*scope, node.op_type])
 
-    def _fresh(self, name, own=None):
+    def _fresh(self, name: str, own: str | None = None) -> str:
         """A name that is not taken; that of a node may also be the name of its output."""
         found, number = name, 0
         while found in self._taken and found != own:
@@ -80,23 +81,23 @@ class Names:
         return found
 
 
-def _graphs_of(node):
+def _graphs_of(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     for attribute in node.attribute:
         if attribute.HasField("g"):
             yield attribute.g
         yield from attribute.graphs
 
 
-def _all(graph):
+def _all(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
     for node in graph.node:
         yield node
         for inner in _graphs_of(node):
             yield from _all(inner)
 
 
-def _scope(name):
+def _scope(name: str) -> list[str]:
     """The names of the layers around a node."""
-    parts = []
+    parts: list[str] = []
     for part in name.split("/")[:-1]:
         if _ADDED.fullmatch(part) and parts:
             break
@@ -105,7 +106,7 @@ def _scope(name):
     return parts
 
 
-def _common_scope(scopes):
+def _common_scope(scopes: list[list[str]]) -> tuple[str, bool]:
     """The name of the model, which all layers have, and whether Keras appended a number to each name.
 
     Keras 3 opens the scope of a layer twice, first to build it, so TensorFlow appends a number to the second.
@@ -117,7 +118,7 @@ def _common_scope(scopes):
     return (first.pop() if len(first) == 1 else ""), numbered
 
 
-def _roles(node):
+def _roles(node: onnx.NodeProto) -> list[str]:
     """The names of the inputs of a node in ONNX's specification."""
     if not onnx.defs.has(node.op_type, node.domain):
         return [str(k) for k in range(len(node.input))]

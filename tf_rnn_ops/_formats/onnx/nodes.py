@@ -1,6 +1,8 @@
 """Reads our nodes and TensorFlow's in a graph of tf2onnx."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -8,6 +10,9 @@ from tf_rnn_ops._formats.onnx import weights
 from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
 from tf_rnn_ops.params import to_onnx
 from tf_rnn_ops.plain import sizes
+
+if TYPE_CHECKING:
+    from tf2onnx.graph import Graph, Node
 
 OURS = "TfRnnOps>"
 LAYERS = (f"{OURS}LayerRNN", f"{OURS}LayerRNNPacked")
@@ -47,7 +52,7 @@ class Layer(NamedTuple):
     lengths: str
 
 
-def layer_of(ctx, node):
+def layer_of(ctx: Graph, node: Node) -> Layer:
     """The Layer of a LayerRNN or LayerRNNPacked node."""
     inputs = dict(
         zip(signature("LayerRNN").inputs, node.input[:10] if is_packed(node) else node.input)
@@ -87,7 +92,7 @@ class Stack(NamedTuple):
     lengths: str
 
 
-def stack_of(ctx, node):
+def stack_of(ctx: Graph, node: Node) -> Stack:
     """The Stack of a CudnnRNN node."""
     time_major = bool(attribute(node, "time_major", True))
     attrs = {name: attribute(node, name, default) for name, default in STACK_ATTRS.items()}
@@ -110,7 +115,7 @@ def stack_of(ctx, node):
     )
 
 
-def block_of(ctx, node):
+def block_of(ctx: Graph, node: Node) -> Layer:
     """The Layer of a BlockLSTM node. Its `lengths` is one number for all sequences."""
     length, x, c, h, w, wci, wcf, wco, b = node.input
     peepholes = None
@@ -122,23 +127,23 @@ def block_of(ctx, node):
     return Layer(node, node_of_weights, True, x, h, c, length)
 
 
-def is_packed(node):
+def is_packed(node: Node) -> bool:
     """Whether the last input is the result of a Pack op."""
     return node.type.endswith("Packed")
 
 
-def is_absent(ctx, name):
+def is_absent(ctx: Graph, name: str) -> bool:
     """Whether an optional input is absent. A vector without elements stands for an absent input."""
     return not name or ctx.get_shape(name) == [0]
 
 
-def attribute(node, name, default):
+def attribute(node: Node, name: str, default: Any) -> Any:
     """The value of an attribute; bytes as a string."""
     value = node.get_attr_value(name, default)
     return value.decode() if isinstance(value, bytes) else value
 
 
-def producer(ctx, name):
+def producer(ctx: Graph, name: str) -> Node | None:
     """The node that computes a tensor, behind Identity and StopGradient nodes; None for an input."""
     node = ctx.get_node_by_output(name) if name else None
     while node is not None and node.type in ("Identity", "StopGradient"):
@@ -146,7 +151,7 @@ def producer(ctx, name):
     return node
 
 
-def origin(ctx, name):
+def origin(ctx: Graph, name: str) -> str:
     """The name of a tensor before changes of its type."""
     node = ctx.get_node_by_output(name)
     while node is not None and node.type in ("Identity", "Cast", "StopGradient"):
@@ -155,18 +160,18 @@ def origin(ctx, name):
     return name
 
 
-def same(ctx, first, second):
+def same(ctx: Graph, first: str, second: str) -> bool:
     """Whether two tensors are equal, except for their types."""
     return origin(ctx, first) == origin(ctx, second)
 
 
-def value(ctx, name):
+def value(ctx: Graph, name: str) -> Any:
     """The value of a tensor, as a list or a number; None if it is not constant."""
     node = producer(ctx, name)
     return node.get_tensor_value() if node is not None and node.is_const() else None
 
 
-def constant(ctx, node, what, name):
+def constant(ctx: Graph, node: Node, what: str, name: str) -> np.ndarray[Any, Any]:
     """The values of a tensor.
 
     Raises:
@@ -178,7 +183,7 @@ def constant(ctx, node, what, name):
     return made_by.get_tensor_value(as_list=False)
 
 
-def _sizes(ctx, name):
+def _sizes(ctx: Graph, name: str) -> list[int | None] | None:
     """The shape of a tensor with None for an unknown size; None for an unknown rank."""
     shape = ctx.get_shape(name) if name else None
     return None if shape is None else [None if size < 0 else size for size in shape]

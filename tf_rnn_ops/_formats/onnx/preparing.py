@@ -1,7 +1,10 @@
 """Prepares a frozen graph of TensorFlow for tf2onnx."""
 
+from typing import Any, Iterable
+
 import tensorflow as tf
 
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
 from tf_rnn_ops._formats.onnx import errors, widening
 from tf_rnn_ops._formats.onnx.fitting import Fitting
 from tf_rnn_ops._formats.onnx.nodes import OURS, CannotWrite
@@ -13,17 +16,19 @@ _PACKING = f"{OURS}Pack"
 _OF_TENSORFLOW = ("CudnnRNN", "BlockLSTM")
 
 
-def is_needed(graph_def):
+def is_needed(graph_def: Any) -> bool:
     """Whether a graph has a recurrent node, or the condition of a mask, which a layer that became a loop has too."""
     return any(
         node.op.startswith(OURS)
         or any(part in node.op for part in _OF_TENSORFLOW)
-        or mask_conditions.is_of_mask(node.op, node.name)
+        or mask_conditions.kind(node.op, node.name) is not None
         for node in per_node.all_nodes(graph_def)
     )
 
 
-def prepare(graph_def, inputs, outputs):
+def prepare(
+    graph_def: Any, inputs: Iterable[str], outputs: Iterable[str]
+) -> tuple[Any, list[ExportedLayer]]:
     """Prepares a graph.
 
     Nodes that ONNX lacks become loops, and bfloat16 becomes float32.
@@ -53,7 +58,7 @@ def prepare(graph_def, inputs, outputs):
     return graph_def, fitting.nodes
 
 
-def _inlined(graph_def, inputs, outputs):
+def _inlined(graph_def: Any, inputs: list[str], outputs: list[str]) -> Any:
     """The graph with calls replaced by the bodies of the called functions."""
     from tf2onnx import tf_loader
 
@@ -66,7 +71,7 @@ def _inlined(graph_def, inputs, outputs):
         return tf_loader.tf_optimize(inputs, outputs, graph_def)
 
 
-def _ordered(graph_def):
+def _ordered(graph_def: Any) -> Any:
     """The graph with its nodes in the order of the report."""
     result = type(graph_def)()
     result.CopyFrom(graph_def)
@@ -75,7 +80,7 @@ def _ordered(graph_def):
     return result
 
 
-def _in_order(nodes):
+def _in_order(nodes: Iterable[Any]) -> list[Any]:
     """The nodes, each after its inputs, except the back edges of loops of TensorFlow 1."""
     by_name = {node.name: node for node in nodes if node.op != "NextIteration"}
     done, order = set(), []

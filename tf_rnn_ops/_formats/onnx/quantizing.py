@@ -5,6 +5,7 @@ WHY not convolutions: ONNX Runtime's ConvInteger took 1.8 to 3.5 times the time 
 
 import pathlib
 import tempfile
+from typing import Any
 
 import onnx
 
@@ -14,7 +15,7 @@ _INTEGERS = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
 _PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}
 
 
-def quantize(model, filepath):
+def quantize(model: onnx.ModelProto, filepath: str) -> None:
     """Writes the file.
 
     Args:
@@ -52,7 +53,7 @@ def quantize(model, filepath):
     onnx.save(quantized, str(filepath))
 
 
-def _separate(graph):
+def _separate(graph: onnx.GraphProto) -> None:
     """Gives each LSTM its own weights. ONNX Runtime quantizes those of several nodes for the first only."""
     arrays, seen = {one.name: one for one in graph.initializer}, set()
     for node in graph.node:
@@ -66,7 +67,7 @@ def _separate(graph):
             seen.add(name)
 
 
-def _in_other_types(graph):
+def _in_other_types(graph: onnx.GraphProto) -> list[str]:
     """The names of nodes whose weights are not float32, which ONNX Runtime's quantizer writes wrong nodes for."""
     others = {one.name for one in graph.initializer if one.data_type != onnx.TensorProto.FLOAT}
     return [
@@ -76,9 +77,10 @@ def _in_other_types(graph):
     ]
 
 
-def _join(graph):
+def _join(graph: onnx.GraphProto) -> None:
     """Makes one of equal initializers."""
-    seen, stands_for = {}, {}
+    seen: dict[tuple[Any, ...], str] = {}
+    stands_for: dict[str, str] = {}
     outputs = {output.name for output in graph.output}
     for one in list(graph.initializer):
         if one.name in outputs:

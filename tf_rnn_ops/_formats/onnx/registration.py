@@ -1,9 +1,11 @@
 """Makes every call of tf2onnx write our ops and TensorFlow's recurrent ops."""
 
+from typing import Any, Callable
+
 from tf_rnn_ops import _patches
 
 
-def register():
+def register() -> None:
     """Registers the handlers, and prepares each graph before tf2onnx reads it.
 
     WHY graphs_from_tf: every function of tf2onnx's API calls it, by its name in tfonnx. Its result still
@@ -16,8 +18,14 @@ def register():
     _patches.wrap(tfonnx, "graphs_from_tf", _prepared)
 
 
-def _prepared(original):
-    def graphs_from_tf(tf_graph, input_names, output_names, *arguments, **keywords):
+def _prepared(original: Callable) -> Callable:
+    def graphs_from_tf(
+        tf_graph: Any,
+        input_names: list[str],
+        output_names: list[str],
+        *arguments: Any,
+        **keywords: Any,
+    ) -> Any:
         import tensorflow as tf
 
         from tf_rnn_ops._formats.onnx import preparing, simplifying

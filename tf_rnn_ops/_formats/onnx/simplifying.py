@@ -7,10 +7,11 @@
 steps of each row; see Note [Reversed rows] in keras/path/masks.py.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Sequence
 
 import numpy as np
 from tf2onnx import utils
+from tf2onnx.graph import Graph, Node
 
 from tf_rnn_ops._formats.onnx import handlers, masks, nodes, weights
 from tf_rnn_ops._formats.onnx.emitting import Builder
@@ -38,7 +39,7 @@ class Reversal(NamedTuple):
     others: tuple
 
 
-def simplify(ctx):
+def simplify(ctx: Graph) -> None:
     """Simplifies a tf2onnx.graph.Graph, which still has nodes of TensorFlow."""
     for node in list(ctx.get_nodes()):
         if node.type in ("Select", "SelectV2"):
@@ -69,7 +70,7 @@ def simplify(ctx):
 # ---- inputs that are not needed ----
 
 
-def _drop_inputs(ctx, node, states, lengths, x):
+def _drop_inputs(ctx: Graph, node: Node, states: Sequence[int], lengths: int, x: int) -> None:
     for k in states:
         if _is_zero(ctx, node.input[k]):
             ctx.replace_input(node, node.input[k], "", k)
@@ -77,7 +78,7 @@ def _drop_inputs(ctx, node, states, lengths, x):
         ctx.replace_input(node, node.input[lengths], "", lengths)
 
 
-def _drop_double_reversals(ctx):
+def _drop_double_reversals(ctx: Graph) -> None:
     """Removes pairs of ReverseV2, as on the output of a backward layer, which Bidirectional reverses again."""
     for node in [node for node in ctx.get_nodes() if node.type == "ReverseV2"]:
         before = nodes.producer(ctx, node.input[0])
@@ -86,7 +87,7 @@ def _drop_double_reversals(ctx):
                 ctx.replace_all_inputs(node.output[0], before.input[0])
 
 
-def _is_zero(ctx, name):
+def _is_zero(ctx: Graph, name: str) -> bool:
     """Whether a tensor is known to be 0."""
     node = nodes.producer(ctx, name)
     while node is not None:
@@ -102,7 +103,7 @@ def _is_zero(ctx, name):
     return False
 
 
-def _is_full(ctx, node, name, x):
+def _is_full(ctx: Graph, node: Node, name: str, x: str) -> bool:
     """Whether lengths, or one length for all sequences, are known to be the number of steps of x."""
     steps = ctx.get_node_by_output(nodes.origin(ctx, name)) if name else None
     if steps is not None and steps.type == "Fill":
@@ -120,7 +121,7 @@ def _is_full(ctx, node, name, x):
     return _is_size(ctx, steps, x, axis)
 
 
-def _is_size(ctx, node, x, axis):
+def _is_size(ctx: Graph, node: Node, x: str, axis: int) -> bool:
     """Whether a node computes the size of an axis of a tensor."""
     if node.type != "StridedSlice" or nodes.value(ctx, node.input[1]) != [axis]:
         return False
@@ -131,7 +132,7 @@ def _is_size(ctx, node, x, axis):
 # ---- directions ----
 
 
-def _reversal(ctx, layer):
+def _reversal(ctx: Graph, layer: nodes.Layer) -> Reversal | None:
     """The Reversal of the input of a layer, or None."""
     node = nodes.producer(ctx, layer.x)
     if node is None or not _reverses(ctx, node, layer):
@@ -139,7 +140,7 @@ def _reversal(ctx, layer):
     return Reversal(node.type, node.input[0], tuple(node.input[1:]))
 
 
-def _reverses(ctx, node, layer):
+def _reverses(ctx: Graph, node: Node, layer: nodes.Layer) -> bool:
     """Whether a node reverses the steps of each row that the layer computes."""
     if node.type == "ReverseV2":
         axes = ([0], [-3]) if layer.time_major else ([1], [-2])
@@ -159,7 +160,7 @@ def _reverses(ctx, node, layer):
     )
 
 
-def _counts_steps(ctx, name):
+def _counts_steps(ctx: Graph, name: str) -> bool:
     """Whether each row of a tensor is 0, 1, 2 and so on."""
     node = nodes.producer(ctx, name)
     while node is not None and node.type in _FILLED:
@@ -172,7 +173,7 @@ def _counts_steps(ctx, name):
     return node.type == "Range" and [nodes.value(ctx, node.input[k]) for k in (0, 2)] == [0, 1]
 
 
-def _turned(ctx, layer, reversal):
+def _turned(ctx: Graph, layer: nodes.Layer, reversal: Reversal) -> nodes.Layer:
     """The layer with the input in the order of time.
 
     Its output is then reversed in place of its input, and nodes that reversed the old output are bypassed.
@@ -212,7 +213,7 @@ def _turned(ctx, layer, reversal):
     return layer._replace(node=new, x=reversal.x)
 
 
-def _fit(ctx, forward, backward):
+def _fit(ctx: Graph, forward: nodes.Layer, backward: nodes.Layer) -> bool:
     """Whether two layers can be one node."""
     return (
         nodes.same(ctx, forward.x, backward.x)
@@ -229,7 +230,7 @@ def _fit(ctx, forward, backward):
     )
 
 
-def _depends(node, other):
+def _depends(node: Node, other: Node) -> bool:
     """Whether a node needs a result of another node."""
     seen, waiting = set(), [node]
     while waiting:
@@ -242,7 +243,7 @@ def _depends(node, other):
     return False
 
 
-def _emit_pair(ctx, forward, backward):
+def _emit_pair(ctx: Graph, forward: nodes.Layer, backward: nodes.Layer) -> None:
     """Replaces two layers by one node."""
     outputs = forward.node.output, backward.node.output
     concat = _concat_of(ctx, outputs[0][0], outputs[1][0])
@@ -256,7 +257,7 @@ def _emit_pair(ctx, forward, backward):
     ]
     joined = weights.joined(forward.onnx_node, weights.backwards(backward.onnx_node))
     y, final = build.recurrent(joined, x, forward.lengths, states)
-    if outer is not None:
+    if concat is not None and outer is not None:
         outer.connect(concat.output[0], build.sequence(y, 2, units, forward.time_major))
     for d, names in enumerate(outputs):
         if build.is_used(names[0]):
@@ -269,7 +270,7 @@ def _emit_pair(ctx, forward, backward):
     build.close(*outputs)
 
 
-def _concat_of(ctx, first, second):
+def _concat_of(ctx: Graph, first: str, second: str) -> Node | None:
     """The node that joins the outputs of both directions, if there is one."""
     for node in ctx.find_output_consumers(first):
         if node.type == "ConcatV2" and list(node.input[:-1]) == [first, second]:

@@ -1,5 +1,7 @@
 """The weights and attributes of ONNX's nodes, converted from LayerRNN and BlockLSTM."""
 
+from typing import Any
+
 import numpy as np
 
 from tf_rnn_ops.params import OnnxNode
@@ -30,7 +32,13 @@ _USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN"
 _LISTS = ("activations", "activation_alpha", "activation_beta")
 
 
-def of_layer(attrs, kernel, recurrent_kernel, bias=None, peepholes=None):
+def of_layer(
+    attrs: dict[str, Any],
+    kernel: np.ndarray[Any, Any],
+    recurrent_kernel: np.ndarray[Any, Any],
+    bias: np.ndarray[Any, Any] | None = None,
+    peepholes: np.ndarray[Any, Any] | None = None,
+) -> OnnxNode:
     """The forward node for a LayerRNN.
 
     Args:
@@ -51,18 +59,21 @@ def of_layer(attrs, kernel, recurrent_kernel, bias=None, peepholes=None):
     if op_type != "RNN":
         names.insert(0, attrs["recurrent_activation"])
     functions = [_FUNCTIONS[name] for name in names]
-    node.attributes.update(
-        activations=[function[0] for function in functions],
+    attributes = {
+        **node.attributes,
+        "activations": [function[0] for function in functions],
         # WHY not for all functions: these lists have values only for functions with such a parameter.
-        activation_alpha=[function[1] for function in functions if len(function) > 1],
-        activation_beta=[function[2] for function in functions if len(function) > 1],
-    )
+        "activation_alpha": [function[1] for function in functions if len(function) > 1],
+        "activation_beta": [function[2] for function in functions if len(function) > 1],
+    }
     if mode == "gru":
-        node.attributes["linear_before_reset"] = 1
-    return node
+        attributes["linear_before_reset"] = 1
+    return node._replace(attributes=attributes)
 
 
-def of_block(w, b, peepholes=None):
+def of_block(
+    w: np.ndarray[Any, Any], b: np.ndarray[Any, Any], peepholes: np.ndarray[Any, Any] | None = None
+) -> OnnxNode:
     """The node of a BlockLSTMV2.
 
     Args:
@@ -77,10 +88,16 @@ def of_block(w, b, peepholes=None):
     return _node("LSTM", w[:inputs], w[inputs:], b, peepholes)
 
 
-def _node(op_type, kernel, recurrent_kernel, bias, peepholes):
+def _node(
+    op_type: str,
+    kernel: np.ndarray[Any, Any],
+    recurrent_kernel: np.ndarray[Any, Any],
+    bias: np.ndarray[Any, Any] | None,
+    peepholes: np.ndarray[Any, Any] | None,
+) -> OnnxNode:
     order, units = _FROM_KERAS[op_type], recurrent_kernel.shape[0]
 
-    def by_gate(columns):
+    def by_gate(columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Converts [n, G*H] to [1, G*H, n] in ONNX's order of gates."""
         gates = columns.T.reshape(len(order), units, -1)
         return reorder(gates, order).reshape(1, -1, len(columns))
@@ -91,26 +108,32 @@ def _node(op_type, kernel, recurrent_kernel, bias, peepholes):
         b = np.concatenate([by_gate(one[None]).reshape(1, -1) for one in both], axis=1)
     if peepholes is not None:
         p = peepholes[[0, 2, 1]].reshape(1, -1)  # i, o, f
-    kernels = by_gate(kernel), by_gate(recurrent_kernel)
-    return OnnxNode(op_type, *kernels, B=b, P=p, attributes={"hidden_size": units})
+    return OnnxNode(
+        op_type,
+        by_gate(kernel),
+        by_gate(recurrent_kernel),
+        B=b,
+        P=p,
+        attributes={"hidden_size": units},
+    )
 
 
-def backwards(node):
+def backwards(node: OnnxNode) -> OnnxNode:
     """The node, running from the last step to the first."""
     return node._replace(attributes={**node.attributes, "direction": "reverse"})
 
 
-def can_join(first, second):
+def can_join(first: OnnxNode, second: OnnxNode) -> bool:
     """Whether two OnnxNodes of one direction can be one node."""
 
-    def kind(node):
+    def kind(node: OnnxNode) -> tuple[Any, ...]:
         attributes = node.attributes
         return node.op_type, attributes["hidden_size"], attributes.get("linear_before_reset", 0)
 
     return kind(first) == kind(second)
 
 
-def joined(forward, backward):
+def joined(forward: OnnxNode, backward: OnnxNode) -> OnnxNode:
     """One bidirectional node from two nodes.
 
     Args:
@@ -121,7 +144,7 @@ def joined(forward, backward):
         An OnnxNode.
     """
 
-    def both(name):
+    def both(name: str) -> np.ndarray[Any, Any] | None:
         first, second = getattr(forward, name), getattr(backward, name)
         if first is None and second is None:
             return None
@@ -134,12 +157,15 @@ def joined(forward, backward):
     }
     return OnnxNode(
         forward.op_type,
-        *map(both, ("W", "R", "B", "P")),
+        W=both("W"),
+        R=both("R"),
+        B=both("B"),
+        P=both("P"),
         attributes={**forward.attributes, **lists, "direction": "bidirectional"},
     )
 
 
-def attributes(node):
+def attributes(node: OnnxNode) -> dict[str, Any]:
     """The attributes of a node without those that have the default value."""
     found = {name: value for name, value in node.attributes.items() if value != []}
     directions = 2 if found.get("direction") == "bidirectional" else 1

@@ -4,6 +4,8 @@ ONNX Runtime's CPU provider has few ops of bfloat16, and its Python API has no a
 of bfloat16, so a file has the weights of its model and rounds less often.
 """
 
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 
@@ -12,7 +14,7 @@ from tf_rnn_ops.portable import per_node
 _NARROW, _WIDE = tf.bfloat16.as_datatype_enum, tf.float32.as_datatype_enum
 
 
-def widen(graph_def):
+def widen(graph_def: Any) -> None:
     """Replaces bfloat16 in the attributes of all nodes and in the arguments of functions.
 
     Args:
@@ -26,7 +28,7 @@ def widen(graph_def):
                 argument.type = _WIDE
 
 
-def _widen_node(node):
+def _widen_node(node: Any) -> None:
     for value in node.attr.values():
         kind = value.WhichOneof("value")
         if kind == "type" and value.type == _NARROW:

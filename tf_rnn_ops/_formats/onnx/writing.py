@@ -7,9 +7,11 @@ import pathlib
 import shutil
 import tempfile
 import threading
+from typing import Any, Iterator
 
 from tf_rnn_ops import _patches
 from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
 from tf_rnn_ops._formats.onnx import errors
 from tf_rnn_ops._formats.onnx.registration import register
 from tf_rnn_ops._formats.passes import recurrent_nodes, variable_updates, xla_marks
@@ -41,7 +43,7 @@ def write(
 
 
 @contextlib.contextmanager
-def _prepared(saved_model):
+def _prepared(saved_model: str) -> Iterator[str]:
     """The SavedModel, or a copy of it without the marks of XLA and without changes of variables."""
     model = per_node.read(pathlib.Path(saved_model))
     graphs = [graph.graph_def for graph in model.meta_graphs]
@@ -57,7 +59,7 @@ def _prepared(saved_model):
         yield str(copy)
 
 
-def _converted(saved_model, signature, opset):
+def _converted(saved_model: str, signature: str, opset: int) -> tuple[Any, list[ExportedLayer]]:
     """The ModelProto, and the list of ExportedLayer."""
     from tf2onnx import convert, tf_loader
 
@@ -103,16 +105,16 @@ class _Errors(logging.Handler):
     _users = 0  # handlers that are in use
     _before = True  # the logger's `propagate` without them
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self.messages = []
+        self.messages: list[str] = []
         self._thread = threading.get_ident()
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         if record.thread == self._thread:
             self.messages.append(record.getMessage())
 
-    def __enter__(self):
+    def __enter__(self) -> "_Errors":
         with _Errors._lock:
             if _Errors._users == 0:
                 _Errors._before = self._logger.propagate
@@ -121,7 +123,7 @@ class _Errors(logging.Handler):
             self._logger.addHandler(self)
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         with _Errors._lock:
             self._logger.removeHandler(self)
             _Errors._users -= 1
@@ -129,7 +131,7 @@ class _Errors(logging.Handler):
                 _patches.put(self._logger, "propagate", _Errors._before)
 
 
-def _check(onnx, model):
+def _check(onnx: Any, model: Any) -> None:
     try:
         onnx.checker.check_model(model, full_check=True)
     except Exception as error:
@@ -137,7 +139,7 @@ def _check(onnx, model):
         raise ValueError(f"tf2onnx made a model that is not valid: {lines[0]}") from error
 
 
-def _quantized(node):
+def _quantized(node: ExportedLayer) -> ExportedLayer:
     if "LSTM" not in node.target_op:
         return node.with_float_weights()
     return dataclasses.replace(

@@ -1,7 +1,7 @@
 """Extensions of OpenVINO's converter of TensorFlow models for our ops and TensorFlow's CudnnRNN ops."""
 
 import functools
-from typing import Any
+from typing import Any, Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -11,6 +11,7 @@ from openvino.frontend.tensorflow import ConversionExtension
 from tf_rnn_ops._formats.openvino import node_types, sequences
 from tf_rnn_ops._formats.openvino.sequences import constant
 from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
+from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
@@ -46,12 +47,12 @@ def extensions() -> list[ConversionExtension]:
     return [ConversionExtension(op, convert) for op, convert in converters.items()]
 
 
-def _nothing(node):
+def _nothing(node: Any) -> list:
     """Packed weights, which only our kernels read."""
     return [constant([], np.uint8).output(0)]
 
 
-def _refuse_folders(node):
+def _refuse_folders(node: Any) -> None:
     """Raises ValueError if OpenVINO reads the graph from a file.
 
     In functions such a graph names a tensor by the output of its op. For an op that an extension in Python
@@ -68,11 +69,11 @@ def _refuse_folders(node):
         )
 
 
-def _inputs(node, names):
+def _inputs(node: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: node.get_input(k) for k, name in zip(range(node.get_input_size()), names)}
 
 
-def _shapes(inputs):
+def _shapes(inputs: Any) -> dict[str, Any]:
     """{name: list of sizes, with None for an unknown size, or None for an unknown rank}."""
     return {
         name: [d.get_length() if d.is_static else None for d in shape]
@@ -82,13 +83,13 @@ def _shapes(inputs):
     }
 
 
-def _check(network, x):
+def _check(network: Any, x: Any) -> None:
     dtype = _TYPES.get(x.get_element_type().get_type_name(), tf.float32)
     if reason := node_types.reason_for_loop(network, dtype):
         raise ValueError(f"{reason}. tf_rnn_ops.keras.export writes it as a loop.")
 
 
-def _layer(num_outputs, node):
+def _layer(num_outputs: int, node: Any) -> list:
     """LayerRNN and LayerRNNPacked."""
     _refuse_folders(node)
     inputs = _inputs(node, _LAYER_INPUTS)
@@ -97,7 +98,7 @@ def _layer(num_outputs, node):
     return _run_layer(num_outputs, node, inputs)
 
 
-def _quantized_layer(node):
+def _quantized_layer(node: Any) -> list:
     """QuantizedLayerRNN, with the values of its weights in float."""
     _refuse_folders(node)
     names = signature(_QUANTIZED).inputs
@@ -113,7 +114,7 @@ def _quantized_layer(node):
     return _run_layer(3, node, inputs)
 
 
-def _product(node):
+def _product(node: Any) -> list:
     """A product whose sums have a type of their own, such as the product of int8 matrices in Keras's Dense.
 
     WHY: OpenVINO's own converter gives wrong results for int8. In float32 the sums of up to 1040 products of
@@ -127,13 +128,13 @@ def _product(node):
     return [ops.convert(ops.matmul(*factors, *adjoint), result).output(0)]
 
 
-def _gather(node):
+def _gather(node: Any) -> list:
     """tf.gather, because of the fault that sequences.gathered avoids."""
     x, indices, axis = (node.get_input(k) for k in range(3))
     return [sequences.gathered(x, indices, axis, node.get_attribute("batch_dims", 0)).output(0)]
 
 
-def _run_layer(num_outputs, node, inputs):
+def _run_layer(num_outputs: int, node: Any, inputs: Any) -> list:
     """The outputs of a layer. `inputs`: those of LayerRNN, by name; an absent input may be missing."""
     attrs = {n: node.get_attribute(n, default) for n, default in LAYER_ATTRS.items()}
     layer = sizes.layer_of({**_shapes(inputs), "output_h": None}, attrs)
@@ -161,24 +162,24 @@ def _run_layer(num_outputs, node, inputs):
     return _results(num_outputs, output, final, time_major, x)
 
 
-def _activation(network):
+def _activation(network: Any) -> str:
     if network.rnn_mode in ("rnn_tanh", "rnn_relu"):
-        return network.rnn_mode.removeprefix("rnn_")
-    return network.attrs()["activation"] if isinstance(network, sizes.Layer) else "tanh"
+        return str(network.rnn_mode).removeprefix("rnn_")
+    return str(network.attrs()["activation"]) if isinstance(network, sizes.Layer) else "tanh"
 
 
-def _columns(kernel, gates):
+def _columns(kernel: Any, gates: Sequence[str]) -> dict[str, Any]:
     """A kernel [I, G*H] as a matrix [H, I] for each gate."""
     parts = ops.split(kernel, constant(1), len(gates)).outputs()
     return {gate: sequences.transposed(part, [1, 0]) for gate, part in zip(gates, parts)}
 
 
-def _biases(bias, gates, layer, x):
+def _biases(bias: Any, gates: Sequence[str], layer: Any, x: Any) -> dict[str, Any]:
     none = dict.fromkeys(gates, ops.convert_like(constant([0] * layer.units), x))
     if bias is None:
         return {"bw": none, "br": none}
 
-    def split(row):
+    def split(row: Any) -> dict[str, Any]:
         return dict(zip(gates, ops.split(row, constant(0), len(gates)).outputs()))
 
     if layer.rnn_mode != "gru":
@@ -187,7 +188,7 @@ def _biases(bias, gates, layer, x):
     return {name: split(ops.squeeze(row, constant(0))) for name, row in zip(("bw", "br"), rows)}
 
 
-def _stack(num_outputs, node):
+def _stack(num_outputs: int, node: Any) -> list:
     """The CudnnRNN ops."""
     _refuse_folders(node)
     inputs = _inputs(node, _CUDNN_INPUTS)
@@ -202,7 +203,7 @@ def _stack(num_outputs, node):
     if lengths is not None and _are_all_steps(lengths, x, 0 if time_major else 1):
         lengths = None
 
-    def turned(tensor):
+    def turned(tensor: Any) -> Any:
         return sequences.transposed(tensor, [1, 0, 2]) if time_major else tensor
 
     states = [inputs["input_h"], inputs["input_c"]][: 2 if layout.rnn_mode == "lstm" else 1]
@@ -211,7 +212,7 @@ def _stack(num_outputs, node):
     return _results(num_outputs, output, list(map(turned, final)), time_major, x)
 
 
-def _run_stack(layout, params, x, states, lengths):
+def _run_stack(layout: Layout, params: Any, x: Any, states: list, lengths: Any) -> tuple[Any, list]:
     """The output of the last layer, and the final states of all layers. All tensors have the batch first."""
     directions = 2 if layout.direction == "bidirectional" else 1
     cell = sequences.Cell(layout.rnn_mode, layout.num_units, _activation(layout))
@@ -225,7 +226,7 @@ def _run_stack(layout, params, x, states, lengths):
     return x, [ops.concat(list(state), 1) for state in zip(*final)]
 
 
-def _are_all_steps(lengths, x, axis):
+def _are_all_steps(lengths: Any, x: Any, axis: int) -> bool:
     """Whether all lengths are the number of steps of x, as in stacks without a mask."""
     if lengths.get_node().get_type_name() != "Broadcast":
         return False
@@ -242,17 +243,17 @@ def _are_all_steps(lengths, x, axis):
     return _identity(of) == _identity(x) and begin.tolist() == [axis]
 
 
-def _identity(tensor):
+def _identity(tensor: Any) -> tuple[str, int]:
     return tensor.get_node().get_friendly_name(), tensor.get_index()
 
 
-def _blocks(layout, params, layer, direction):
+def _blocks(layout: Layout, params: Any, layer: int, direction: int) -> sequences.Direction:
     """The weights of a layer and a direction, as slices of the buffer."""
 
-    def take(blocks, source):
+    def take(blocks: Any, source: Any) -> dict[str, Any]:
         return {gate: cut(b) for gate, b in blocks_of(blocks, layer, direction, source).items()}
 
-    def cut(block):
+    def cut(block: Any) -> Any:
         if block.size == 0:  # skip_input: x is added to every gate
             return ops.convert_like(constant(np.eye(block.shape[0])), params)
         piece = sequences.cut(params, block.offset, block.end, 0)
@@ -266,7 +267,7 @@ def _blocks(layout, params, layer, direction):
     )
 
 
-def _results(num_outputs, output, final, time_major, x):
+def _results(num_outputs: int, output: Any, final: list, time_major: bool, x: Any) -> list:
     """The outputs of the op. Outputs that only gradients read are scalars."""
     output = sequences.transposed(output, [1, 0, 2]).output(0) if time_major else output
     zero = ops.convert_like(constant(0), x).output(0)

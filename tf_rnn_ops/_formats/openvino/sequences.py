@@ -13,7 +13,7 @@ must not change in the padding: an additional feature of x, which is 1 in the pa
 gate and closes the input gate.
 """
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 from openvino import opset14 as ops
@@ -48,28 +48,28 @@ class Cell(NamedTuple):
     activation: str = "tanh"
 
 
-def constant(values, dtype=np.int64):
+def constant(values: Any, dtype: Any = np.int64) -> Any:
     """A constant; shapes and axes are int64."""
     return ops.constant(np.asarray(values, dtype))
 
 
-def transposed(x, order):
+def transposed(x: Any, order: list[int]) -> Any:
     """The tensor with its dimensions in another order."""
     return ops.transpose(x, constant(order))
 
 
-def size(x, axis):
+def size(x: Any, axis: int) -> Any:
     """The size of an axis, a vector of one element."""
     return ops.gather(ops.shape_of(x), constant([axis]), constant(0))
 
 
-def cut(x, begin, end, axis):
+def cut(x: Any, begin: int, end: int, axis: int) -> Any:
     """A slice of a tensor."""
     numbers = (constant([n]) for n in (begin, end, 1, axis))
     return ops.slice(x, *numbers)
 
 
-def gathered(x, indices, axis, batch_dims):
+def gathered(x: Any, indices: Any, axis: int, batch_dims: int) -> Any:
     """Gather.
 
     WHY not always the node: with known batch sizes of 1, OpenVINO 2026.4 reads out of bounds.
@@ -86,17 +86,19 @@ def gathered(x, indices, axis, batch_dims):
     return ops.unsqueeze(found, first)
 
 
-def _shape(tensor):
+def _shape(tensor: Any) -> Any:
     return (tensor.output(0) if hasattr(tensor, "output") else tensor).get_partial_shape()
 
 
-def _is_one(tensor, batch_dims):
+def _is_one(tensor: Any, batch_dims: int) -> bool:
     """Whether the first sizes of a tensor are known to be 1."""
     shape = _shape(tensor)
     return shape.rank.is_static and all(shape[k] == 1 for k in range(batch_dims))
 
 
-def run(cell: Cell, directions: list[Direction], x, states, lengths):
+def run(
+    cell: Cell, directions: list[Direction], x: Any, states: list, lengths: Any
+) -> tuple[Any, list]:
     """Adds the nodes of one layer.
 
     Args:
@@ -124,12 +126,14 @@ def run(cell: Cell, directions: list[Direction], x, states, lengths):
     return ops.concat(list(output), 2).output(0), [ops.concat(list(f), 1).output(0) for f in final]
 
 
-def _turned(x, lengths):
+def _turned(x: Any, lengths: Any) -> Any:
     """The tensor with the valid steps of each row reversed."""
     return ops.reverse_sequence(x, lengths, 0, 1)
 
 
-def _padded(cell, direction, x, states, lengths, valid):
+def _padded(
+    cell: Cell, direction: Direction, x: Any, states: list, lengths: Any, valid: Any
+) -> Any:
     """One direction, forwards; see Note [Lengths in OpenVINO]."""
     zero = ops.convert_like(constant(0), x)
     x = ops.select(valid, x, zero)
@@ -151,7 +155,7 @@ def _padded(cell, direction, x, states, lengths, valid):
     return ops.select(valid, output, zero), [h, *final[1:]]
 
 
-def _node(cell, directions, x, states):
+def _node(cell: Cell, directions: list[Direction], x: Any, states: list) -> Any:
     """The node that runs all steps."""
     order = ORDER.get(cell.rnn_mode, "h")
     w, r = (_stacked([_rows(d[k], order) for d in directions]) for k in (0, 1))
@@ -166,28 +170,32 @@ def _node(cell, directions, x, states):
     return ops.reshape(output, constant([0, 0, width]), special_zero=True).output(0), final
 
 
-def _stacked(tensors):
+def _stacked(tensors: list) -> Any:
     return ops.concat([ops.unsqueeze(t, constant(0)) for t in tensors], 0)
 
 
-def _rows(gates, order):
+def _rows(gates: dict[str, Any], order: Sequence[str]) -> Any:
     return ops.concat([gates[gate] for gate in order], 0)
 
 
-def _bias(cell, direction, order):
+def _bias(cell: Cell, direction: Direction, order: Sequence[str]) -> Any:
     sums = {gate: ops.add(direction.bw[gate], direction.br[gate]) for gate in order}
     if cell.rnn_mode != "gru":
         return _rows(sums, order)
     return ops.concat([sums["u"], sums["r"], direction.bw["h"], direction.br["h"]], 0)
 
 
-def _lstm(x, h, c, lengths, w, r, b, cell, direction):
+def _lstm(
+    x: Any, h: Any, c: Any, lengths: Any, w: Any, r: Any, b: Any, cell: Cell, direction: Direction
+) -> Any:
     tensors = (x, h, c, lengths, w, r, b)
     functions = ["sigmoid", cell.activation, cell.activation]
     return ops.lstm_sequence(*tensors, cell.units, direction, functions)
 
 
-def _gru(x, h, lengths, w, r, b, cell, direction):
+def _gru(
+    x: Any, h: Any, lengths: Any, w: Any, r: Any, b: Any, cell: Cell, direction: Direction
+) -> Any:
     tensors = (x, h, lengths, w, r, b)
     return ops.gru_sequence(
         *tensors,
@@ -198,7 +206,9 @@ def _gru(x, h, lengths, w, r, b, cell, direction):
     )
 
 
-def _simple(x, h, lengths, w, r, b, cell, direction):
+def _simple(
+    x: Any, h: Any, lengths: Any, w: Any, r: Any, b: Any, cell: Cell, direction: Direction
+) -> Any:
     tensors = (x, h, lengths, w, r, b)
     return ops.rnn_sequence(*tensors, cell.units, direction, [cell.activation])
 

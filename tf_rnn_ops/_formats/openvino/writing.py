@@ -1,6 +1,7 @@
 """Writes a SavedModel as OpenVINO's two files."""
 
 import re
+from typing import Any
 
 import openvino
 import tensorflow as tf
@@ -42,21 +43,21 @@ def write(
     return nodes
 
 
-def _with_names_apart(function):
+def _with_names_apart(function: Any) -> Any:
     """The function with other names for outputs that have the name of an input."""
     specs = function.structured_input_signature[1]
     renamed = formats.names_apart(specs, function.structured_outputs)
     if not renamed:
         return function
 
-    def call(**inputs):
+    def call(**inputs: Any) -> dict[str, Any]:
         results = function(**inputs).items()
         return {renamed.get(name, name): tf.identity(result) for name, result in results}
 
     return tf.function(call, autograph=False).get_concrete_function(**specs)
 
 
-def _with_named_results(model, function):
+def _with_named_results(model: Any, function: Any) -> Any:
     """The model with their own names for outputs that are inputs; OpenVINO keeps those of the inputs only."""
     wanted = sorted(function.structured_outputs)
     named = {name for port in model.outputs for name in port.get_names()}
@@ -75,7 +76,7 @@ def _with_named_results(model, function):
     return openvino.Model(results, model.get_parameters(), "model")
 
 
-def _check_types(model):
+def _check_types(model: Any) -> None:
     """Raises ValueError if the converter did not know a type, since no device runs such a model."""
     for op in model.get_ops():
         for port in op.outputs():
@@ -83,12 +84,14 @@ def _check_types(model):
                 raise ValueError(f"{op.get_friendly_name()} has no type.")
 
 
-def _number(result):
+def _number(result: Any) -> int:
     """The number of an output of the function, from the name that TensorFlow gives its node."""
-    return int(re.fullmatch(r"Identity(?:_(\d+))?(?::0)?", result.get_friendly_name())[1] or 0)
+    match = re.fullmatch(r"Identity(?:_(\d+))?(?::0)?", result.get_friendly_name())
+    return int(match and match[1] or 0)
 
 
-def _decide(info):
-    if reason := node_types.reason_for_loop(info.network, info.dtype):
+def _decide(info: per_node.NodeInfo) -> tuple[Any, str, str]:
+    network: Any = info.network
+    if reason := node_types.reason_for_loop(network, info.dtype):
         return reason, LOOP, reason
-    return per_node.KEEP, node_types.SEQUENCES[info.network.rnn_mode], ""
+    return per_node.KEEP, node_types.SEQUENCES[network.rnn_mode], ""

@@ -21,21 +21,22 @@ def replace(graph_def: Any) -> None:
         graph_def: A GraphDef; it is changed.
     """
     for node in per_node.all_nodes(graph_def):
-        if is_of_mask(node.op, node.name):
+        if kind(node.op, node.name) is not None:
             _call_else_branch(node)
 
 
-def is_of_mask(op: str, name: str) -> bool:
-    """Whether a node is the condition of a masked layer."""
-    return op in ("If", "StatelessIf") and kind(name) is not None
-
-
-def kind(name: str) -> str | None:
-    """The kind of the condition that a node of this name is, such as 'pack'; None for another node.
+def kind(op: str, name: str) -> str | None:
+    """The kind of condition of a masked layer that a node is, such as 'pack'; None for another node.
 
     See Note [Conditions of masks] in keras/path/masks.py. TensorFlow appends _1, _2 and so on to names that occur
     again.
+
+    Args:
+        op: The op of the node.
+        name: Its name.
     """
+    if op not in ("If", "StatelessIf"):
+        return None
     match = _NAME.fullmatch(name.rpartition("/")[2])
     return match and match[1]
 
