@@ -32,16 +32,16 @@ else:
         stacklevel=2,
     )
 from tf_rnn_ops import raw_ops  # noqa: E402
-from tf_rnn_ops.export import hook as _hook  # noqa: E402
+from tf_rnn_ops._formats import tf2onnx_hook as _tf2onnx_hook  # noqa: E402
 
-_hook.install()
+_tf2onnx_hook.install()
 
 if TYPE_CHECKING:
-    from tf_rnn_ops import contrib, export, info, keras, params, plain, portable
+    from tf_rnn_ops import contrib, info, keras, params, plain, portable
 
 # Imported on first use: `keras` takes seconds, `params` is rarely needed.
 _SUBMODULES = (
-    *("contrib", "export", "info", "keras"),
+    *("contrib", "info", "keras"),
     *("params", "plain", "portable", "raw_ops"),
 )
 
@@ -119,7 +119,6 @@ __all__ = [
     "cpu_isa",
     "enable_block_cell_gradients",
     "enable_stock_ops",
-    "export",
     "get_lib",
     "get_stock_lib",
     "info",

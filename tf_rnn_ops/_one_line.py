@@ -15,7 +15,7 @@ _AROUND = (
 _BOLD = re.compile(r"\x1b\[\d+m")
 
 
-def one_line(error):
+def one_line(error: BaseException) -> str:
     """The first line of an error message that names the fault, as a sentence."""
     text = _BOLD.sub("", str(getattr(error, "message", None) or error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]

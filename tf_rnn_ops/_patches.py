@@ -45,13 +45,13 @@ _FROM_IMPORT = (
         "shows filters the layer of a cell, and frees float weights",
     ),
     Patch(
-        "export/hook.py",
+        "_formats/tf2onnx_hook.py",
         "the loader of tf2onnx.tfonnx",
         ("exec_module",),
         "registers our ops when tf2onnx is imported",
     ),
     Patch(
-        "export/onnx/registration.py",
+        "_formats/onnx/registration.py",
         "tf2onnx.tfonnx",
         ("graphs_from_tf",),
         "lets every function of tf2onnx write our ops",
@@ -77,7 +77,7 @@ _FOR_A_TIME = (
         "shows export() the calls of layers in a model of any class, while export() traces it",
     ),
     Patch(
-        "export/onnx/writing.py",
+        "_formats/onnx/writing.py",
         "the logger of tf2onnx",
         ("propagate",),
         "collects the errors of tf2onnx, while it writes a model",

@@ -18,7 +18,7 @@ SUPPORTED = VERSIONS["TENSORFLOW"]
 REPOSITORY = None
 # The TensorFlow for a build if none is installed.
 TENSORFLOW = f"tensorflow-cpu~={SUPPORTED[-1]}.0"
-# {format: packages that tf_rnn_ops.export imports, and for onnx those of params.from_onnx}.
+# {format: packages that tf_rnn_ops._formats imports, and for onnx those of params.from_onnx}.
 EXPORTERS = {
     "onnx": ["tf2onnx>=1.17", "onnx>=1.17", "onnxruntime", "onnxscript>=0.7"],
     "litert": ["ai-edge-litert"],

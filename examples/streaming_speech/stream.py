@@ -18,7 +18,7 @@ import speech_ctc  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 import tf_rnn_ops.keras  # noqa: E402
-from tf_rnn_ops.export import formats  # noqa: E402
+from tf_rnn_ops._formats import formats  # noqa: E402
 
 RATE = sound.SAMPLE_RATE / sound.SAMPLES  # frames a second
 LETTERS = "-abcdefghij"  # of the symbols; 0 is CTC's blank

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras
 from tf_rnn_ops._commands import compare as command
-from tf_rnn_ops._difference import largest_difference
+from tf_rnn_ops._comparison import largest_difference
 from tf_rnn_ops.keras import compare
 from tf_rnn_ops.keras._report import compare as tool
 from tf_rnn_ops.keras._report import one_batch, progress, timing
@@ -251,7 +251,7 @@ def test_bad_arguments(model, x):
 def test_command(model, tmp_path, capsys):
     path = str(tmp_path / "model.keras")
     model.save(path)
-    assert command.main([path, "--batch", "3", "--time", "4", "--repeats", "2"]) == 0
+    assert command.main([path, "--batch-size", "3", "--time", "4", "--repeats", "2"]) == 0
     out = capsys.readouterr().out
     assert "training step" in out and "gru" in out
 
@@ -260,7 +260,7 @@ def test_command_on_models_that_share_an_input(tmp_path, capsys):
     inputs = keras.Input((4, 3))
     encoder = keras.Model(inputs, keras.layers.LSTM(2)(inputs))
     keras.Model(inputs, keras.layers.Dense(3)(encoder(inputs))).save(tmp_path / "model.keras")
-    assert command.main([str(tmp_path / "model.keras"), "--batch", "2", "--repeats", "1"]) == 0
+    assert command.main([str(tmp_path / "model.keras"), "--batch-size", "2", "--repeats", "1"]) == 0
     assert "training step" in capsys.readouterr().out
 
 
@@ -273,7 +273,7 @@ def test_command_on_words_and_without_compile(tmp_path, capsys):
     model = keras.Model(inputs, keras.layers.Concatenate()([y, inputs["x"]]))
     path = str(tmp_path / "model.keras")
     model.save(path)
-    assert command.main([path, "--batch", "2", "--time", "4", "--repeats", "1"]) == 0
+    assert command.main([path, "--batch-size", "2", "--time", "4", "--repeats", "1"]) == 0
     assert "training step" in capsys.readouterr().out
 
 
@@ -291,7 +291,10 @@ def test_command_on_sparse_losses_of_some_outputs(tmp_path, capsys):
         model = keras.Model(inputs, outputs)
         model.compile("sgd", losses)
         model.save(tmp_path / "model.keras")
-        assert command.main([str(tmp_path / "model.keras"), "--batch", "2", "--repeats", "1"]) == 0
+        assert (
+            command.main([str(tmp_path / "model.keras"), "--batch-size", "2", "--repeats", "1"])
+            == 0
+        )
         assert "training step" in capsys.readouterr().out
 
 
@@ -306,7 +309,7 @@ def test_command_on_strings(tmp_path, capsys):
         ]
     )
     model.save(tmp_path / "model.keras")
-    assert command.main([str(tmp_path / "model.keras"), "--batch", "2", "--repeats", "1"]) == 0
+    assert command.main([str(tmp_path / "model.keras"), "--batch-size", "2", "--repeats", "1"]) == 0
     assert "training step" in capsys.readouterr().out
 
 

@@ -17,7 +17,7 @@ from tf_rnn_ops._commands import info as info_command
 from tf_rnn_ops.native import machine
 
 
-@pytest.mark.parametrize("flag", ["--batch", "--time", "--repeats"])
+@pytest.mark.parametrize("flag", ["--batch-size", "--time", "--repeats"])
 @pytest.mark.parametrize("value", ["0", "-3"])
 def test_sizes_below_one_are_refused_by_name(flag, value, capsys):
     with pytest.raises(SystemExit, match="2"):

@@ -379,7 +379,7 @@ def test_graphs_are_rewritten_without_a_library(copied_package):
     source, target = folder / "source.pb", folder / "target.pb"
     # With the shapes, as a SavedModel records them: without the op TensorFlow cannot infer any.
     source.write_bytes(graph.as_graph_def(add_shapes=True).SerializeToString())
-    result = _run("-m", "tf_rnn_ops", "portable", source, target, "--no-check", path=folder)
+    result = _run("-m", "tf_rnn_ops", "portable", source, target, "--no-verify", path=folder)
     assert result.returncode == 0, result.stderr
     assert "changed layer: TfRnnOps>LayerRNN -> ordinary ops" in result.stdout
     rewritten = tf.compat.v1.GraphDef.FromString(target.read_bytes())

@@ -124,7 +124,7 @@ def _export(layers, draw, num_open, folder):
     signature = [tf.TensorSpec(shape, x.dtype, "x")]
     archive.add_endpoint("serve", lambda x: model(x, training=False), signature)
     archive.write_out(str(folder / "ours"), verbose=False)
-    report = portable.rewrite_saved_model(folder / "ours", folder / "plain", inputs={"x": x})
+    report = portable.rewrite_saved_model(folder / "ours", folder / "plain", verify_inputs={"x": x})
     assert report.ok and report.changed, report
     want = {name: array.numpy() for name, array in model(x, training=False).items()}
     return folder / "plain", x, want

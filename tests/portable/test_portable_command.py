@@ -37,7 +37,14 @@ def test_as_a_process_on_a_saved_model(tmp_path, rng):
 @pytest.mark.parametrize("suffix", ["pb", "pbtxt"])
 def test_on_a_graph(frozen, suffix, capsys):
     source, target = frozen / f"graph.{suffix}", frozen / f"new.{suffix}"
-    arguments = [source, target, "--inputs", frozen / "inputs.npz", "--outputs", *graphs.OUTPUTS]
+    arguments = [
+        source,
+        target,
+        "--verify-inputs",
+        frozen / "inputs.npz",
+        "--outputs",
+        *graphs.OUTPUTS,
+    ]
     assert command.main([str(a) for a in arguments]) == 0
     assert capsys.readouterr().out.count(": ok") == 3
     assert "CudnnRNNV3" not in graphs.ops_in(command._read(target))
@@ -51,7 +58,7 @@ def test_names_of_nodes_mean_their_first_tensors(frozen, capsys):
     arguments = [
         frozen / "graph.pb",
         frozen / "new.pb",
-        "--inputs",
+        "--verify-inputs",
         frozen / "nodes.npz",
         "--outputs",
     ]
@@ -66,7 +73,7 @@ def test_a_tensor_with_two_names(frozen, capsys):
     name = sorted(arrays)[0]
     assert name.endswith(":0")
     np.savez(frozen / "twice.npz", **arrays, **{name.removesuffix(":0"): arrays[name]})
-    arguments = [frozen / "graph.pb", frozen / "new.pb", "--inputs", frozen / "twice.npz"]
+    arguments = [frozen / "graph.pb", frozen / "new.pb", "--verify-inputs", frozen / "twice.npz"]
     assert command.main([*map(str, arguments), "--outputs", *graphs.OUTPUTS]) == 2
     assert "inputs must name each tensor once" in capsys.readouterr().err
 
@@ -100,7 +107,7 @@ def test_bad_inputs_are_one_line(frozen, capsys):
     np.savez(frozen / "empty.npz")
     np.savez(frozen / "typo.npz", **{"typo:0": np.zeros(3, "f")})
     for name in ("none.npz", "typo.npz", "text.npz", "one.npy", "wrong.npz", "empty.npz"):
-        arguments = [frozen / "graph.pb", frozen / "new.pb", "--inputs", frozen / name]
+        arguments = [frozen / "graph.pb", frozen / "new.pb", "--verify-inputs", frozen / name]
         arguments += ["--outputs", "output:0"]
         assert command.main([str(a) for a in arguments]) == 2
         (line,) = capsys.readouterr().err.splitlines()
@@ -116,16 +123,16 @@ def test_a_stateful_keras_model(tmp_path, rng, capsys):
     # Keras exports an open batch size, and the check makes up another one than the states have.
     assert command.main(arguments) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "--inputs" in line
+    assert "--verify-inputs" in line
     assert not (tmp_path / "new").exists()
     signature = tf.saved_model.load(arguments[0]).signatures["serving_default"]
     (name,) = signature.structured_input_signature[1]
     np.savez(tmp_path / "inputs.npz", **{name: rng.standard_normal((2, 5, 3)).astype("f")})
-    assert command.main([*arguments, "--inputs", str(tmp_path / "inputs.npz")]) == 0
+    assert command.main([*arguments, "--verify-inputs", str(tmp_path / "inputs.npz")]) == 0
 
 
 def test_a_failed_check_leaves_no_file(frozen):
-    arguments = [frozen / "graph.pb", frozen / "new.pb", "--inputs", frozen / "inputs.npz"]
+    arguments = [frozen / "graph.pb", frozen / "new.pb", "--verify-inputs", frozen / "inputs.npz"]
     assert command.main([*map(str, arguments), "--outputs", "typo:0"]) == 2
     assert not (frozen / "new.pb").exists()
     assert command.main([*map(str, arguments), "--outputs", *graphs.OUTPUTS]) == 0
@@ -143,7 +150,7 @@ def test_a_graph_without_outputs_is_said_to_be_unchecked(frozen, capsys):
     assert command.main(arguments) == 0
     assert "  not checked: give --outputs TENSOR" in capsys.readouterr().out
     (frozen / "new.pb").unlink()
-    assert command.main([*arguments, "--no-check"]) == 0
+    assert command.main([*arguments, "--no-verify"]) == 0
     assert "not checked" not in capsys.readouterr().out
 
 
@@ -161,13 +168,12 @@ def test_a_graph_that_lacks_its_inputs(frozen, capsys):
 def test_flags_without_effect_are_refused(frozen, tmp_path, rng, capsys):
     model = tmp_path / "model"
     tf.saved_model.save(nested_model.Model(rng), str(model))
-    graph, inputs = frozen / "graph.pb", ["--inputs", frozen / "inputs.npz"]
+    graph, inputs = frozen / "graph.pb", ["--verify-inputs", frozen / "inputs.npz"]
     for source, flags, named in (
         (model, ["--outputs", "y:0"], "--outputs is for a GraphDef"),
-        (graph, inputs, "--inputs has no effect on a GraphDef without --outputs"),
-        (graph, ["--no-check", *inputs], "--inputs has no effect with --no-check"),
-        (graph, ["--no-check", "--outputs", "y:0"], "--outputs has no effect with --no-check"),
-        (graph, ["--to", "tf_rnn_ops", "--inference"], "--inference has no effect with --to"),
+        (graph, inputs, "--verify-inputs has no effect on a GraphDef without --outputs"),
+        (graph, ["--no-verify", *inputs], "--verify-inputs has no effect with --no-verify"),
+        (graph, ["--no-verify", "--outputs", "y:0"], "--outputs has no effect with --no-verify"),
     ):
         assert named in _refusal([source, frozen / "new", *flags], capsys)
         assert not (frozen / "new").exists()
@@ -189,7 +195,7 @@ def test_the_file_of_a_saved_model_is_refused(tmp_path, rng, capsys):
 
 def test_a_failure_leaves_no_folders(frozen, capsys):
     arguments = [frozen / "graph.pb", frozen / "failed" / "parent" / "new.pb"]
-    arguments += ["--inputs", frozen / "inputs.npz", "--outputs"]
+    arguments += ["--verify-inputs", frozen / "inputs.npz", "--outputs"]
     _refusal([*arguments, "nothere:0"], capsys)
     assert not (frozen / "failed").exists()
     (frozen / "failed").mkdir()  # not made by the command, so it stays

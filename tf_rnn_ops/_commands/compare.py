@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
+
+from tf_rnn_ops._commands import _command
 
 if TYPE_CHECKING:
     import keras
@@ -16,11 +16,11 @@ The batch is made up: random floats, and integers and strings that the layers of
 The targets of the training step are the outputs of the model, or zeros for a sparse loss. A model that
 was saved without compile trains with SGD on the mean squared error.
 
-Example: python -m tf_rnn_ops compare model.keras --batch 8 --time 200
+Example: python -m tf_rnn_ops compare model.keras --batch-size 8 --time 200
 """
 # Options that are numbers: name, default, meaning.
 _SIZES = (
-    ("batch", 32, "batch size in sequences, if the model does not fix it"),
+    ("batch-size", 32, "batch size in sequences, if the model does not fix it"),
     ("time", 100, "sequence length in steps, and any other dimension that the model does not fix"),
     ("repeats", 20, "number of timed calls of each model"),
 )
@@ -35,11 +35,10 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         The exit status: 2 if the model cannot be loaded or compared.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops compare",
-        description="Time a saved Keras model on Keras's layers and on the layers of tf_rnn_ops.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_EPILOG,
+    parser = _command.make_parser(
+        "compare",
+        "Time a saved Keras model on Keras's layers and on the layers of tf_rnn_ops.",
+        _EPILOG,
     )
     parser.add_argument("model", help="a .keras file, as model.save() writes it")
     for name, default, what in _SIZES:
@@ -48,24 +47,26 @@ def main(argv: list[str] | None = None) -> int:
         )
     options = parser.parse_args(argv)
     for name, _, _ in _SIZES:
-        if (given := getattr(options, name)) < 1:
-            parser.error(f"--{name} must be at least 1, but it is {given}.")
+        if (size := getattr(options, name.replace("-", "_"))) < 1:
+            parser.error(f"--{name} must be at least 1, but it is {size}.")
+    return _command.run(
+        parser,
+        lambda: _compare(options.model, options.batch_size, options.time, options.repeats),
+    )
 
-    from tf_rnn_ops import _keras_batch
-    from tf_rnn_ops._commands import _keras_file
+
+def _compare(path: str, batch_size: int, time: int, repeats: int) -> int:
+    """Prints the table. Returns the exit status."""
+    from tf_rnn_ops import _random_batch
     from tf_rnn_ops.keras import compare
 
-    try:
-        model = _keras_file.load(options.model)
-        if not model.compiled:
-            model.compile("sgd", "mean_squared_error")
-        x = _keras_batch.batch_for(model, _inputs(model), options.batch, options.time, padded=False)
-        names = getattr(model, "output_names", None)  # only functional models have names
-        y = _targets(model.loss, model.predict_on_batch(x), names)
-        compare(model, x, y, repeats=options.repeats)
-    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
-        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+    model = _command.load_keras(path)
+    if not model.compiled:
+        model.compile("sgd", "mean_squared_error")
+    x = _random_batch.batch_for(model, _inputs(model), batch_size, time, padded=False)
+    names = getattr(model, "output_names", None)  # only functional models have names
+    y = _targets(model.loss, model.predict_on_batch(x), names)
+    compare(model, x, y, repeats=repeats)
     return 0
 
 

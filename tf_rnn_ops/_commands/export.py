@@ -2,9 +2,10 @@
 
 import argparse
 import pathlib
-import sys
+from typing import Any
 
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._commands import _command
+from tf_rnn_ops._formats import formats
 
 _EPILOG = """\
 For a Keras model, the command runs the file, compares it with the model and prints the difference.
@@ -25,20 +26,14 @@ def main(argv: list[str] | None = None) -> int:
     """
     parser = _make_parser()
     options = parser.parse_args(argv)
-    try:
-        _export(options)
-    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
-        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
+    return _command.run(parser, lambda: _export(options))
 
 
-def _make_parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops export",
-        description="Write a saved model for another runtime, with a node for each recurrent layer.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_EPILOG,
+def _make_parser() -> argparse.ArgumentParser:
+    parser = _command.make_parser(
+        "export",
+        "Write a saved model for another runtime, with a node for each recurrent layer.",
+        _EPILOG,
     )
     parser.add_argument(
         "model", help="a .keras file, as model.save() writes it, or the folder of a SavedModel"
@@ -53,7 +48,7 @@ def _make_parser():
     parser.add_argument(
         "--signature",
         metavar="NAME",
-        help="signature of a SavedModel to write in another format (default: serving_default)",
+        help="signature of a SavedModel (default: serving_default)",
     )
     parser.add_argument(
         "--quantize",
@@ -68,7 +63,7 @@ def _make_parser():
     parser.add_argument("--opset", type=int, help="version of the ops of ONNX (default: 18)")
     of_keras = parser.add_argument_group("for a .keras file")
     of_keras.add_argument(
-        "--batch",
+        "--batch-size",
         type=int,
         metavar="B",
         help="batch size (default: the model's; 1 for LiteRT if the model's is open)",
@@ -95,8 +90,8 @@ def _make_parser():
     return parser
 
 
-def _export(options):
-    """Writes the model and prints the report."""
+def _export(options: argparse.Namespace) -> int:
+    """Writes the model and prints the report. Returns the exit status."""
     target = pathlib.Path(options.target).expanduser()
     name = formats.of(target, options.format)
     how = {"loops": not options.no_loops} | formats.options(name, options.quantize, options.opset)
@@ -105,33 +100,36 @@ def _export(options):
         _export_saved_model(options, model, target, name, how)
     else:
         _export_keras(options, model, target, name, how)
+    return 0
 
 
-def _export_saved_model(options, model, target, name, how):
-    from tf_rnn_ops import _whole
-    from tf_rnn_ops.export import rewriting
+def _export_saved_model(
+    options: argparse.Namespace,
+    model: pathlib.Path,
+    target: pathlib.Path,
+    name: str,
+    how: dict[str, Any],
+) -> None:
+    from tf_rnn_ops import _atomic_write
+    from tf_rnn_ops._formats.passes import recurrent_nodes
 
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
-    for flag in ("batch", "time", "streaming", "verify-inputs", "no-verify", "unsafe"):
+    for flag in ("batch-size", "time", "streaming", "verify-inputs", "no-verify", "unsafe"):
         if getattr(options, flag.replace("-", "_")) not in (None, False):
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
-    signature = options.signature or rewriting.DEFAULT
     if name == formats.SAVED_MODEL:
-        for flag in ("signature", "no-loops"):
-            if getattr(options, flag.replace("-", "_")):
-                raise ValueError(
-                    f"--{flag} has no effect on the copy of a SavedModel, which has all of its signatures and loops: "
-                    "leave it out, or give another --format."
-                )
+        raise ValueError(
+            f"{model} is a SavedModel already: give a target that ends in .onnx, .tflite or .xml, or --format."
+        )
+    signature = options.signature or recurrent_nodes.DEFAULT
     module = formats.writer(name)
     lines = [f"{target}: {name}"]
-    with _whole.whole(target) as unfinished:
+    with _atomic_write.atomic_write(target) as unfinished:
         layers = module.write(str(model), str(unfinished), signature=signature, **how)
-        if name != formats.SAVED_MODEL:
-            layers += rewriting.loops_of(str(model), signature, how["loops"])
+        layers += recurrent_nodes.loops_of(str(model), signature, how["loops"])
         if name in formats.ONE_NAMESPACE:
-            lines += formats.notes_on(rewriting.names_apart(str(model), signature))
+            lines += formats.notes_on(recurrent_nodes.names_apart(str(model), signature))
     for layer in layers:
         reason = f", because {layer.reason}" if layer.reason else ""
         note = f"; {layer.note}" if layer.note else ""
@@ -139,15 +137,20 @@ def _export_saved_model(options, model, target, name, how):
     print("\n".join(lines))
 
 
-def _export_keras(options, path, target, name, how):
+def _export_keras(
+    options: argparse.Namespace,
+    path: pathlib.Path,
+    target: pathlib.Path,
+    name: str,
+    how: dict[str, Any],
+) -> None:
     if options.signature is not None:
         raise ValueError("--signature is for a SavedModel, but MODEL is a file.")
     if options.verify_inputs and options.no_verify:
         raise ValueError("--verify-inputs and --no-verify exclude each other.")
-    from tf_rnn_ops._commands import _keras_file
     from tf_rnn_ops.keras import export
 
-    model = _keras_file.load(path, options.unsafe, "--unsafe loads it.")
-    how |= {"batch_size": options.batch, "time": options.time, "streaming": options.streaming}
+    model = _command.load_keras(path, options.unsafe, "--unsafe loads it.")
+    how |= {"batch_size": options.batch_size, "time": options.time, "streaming": options.streaming}
     how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
     export(model, target, name, **how)

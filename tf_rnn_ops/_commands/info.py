@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from tf_rnn_ops import info
+from tf_rnn_ops._commands import _command
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -17,10 +17,10 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         The exit status, 0.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops info",
-        description="Print versions, CPU features and devices, and why a library is missing.",
-        epilog="Example: python -m tf_rnn_ops info",
+    parser = _command.make_parser(
+        "info",
+        "Print versions, CPU features and devices, and why a library is missing.",
+        "Example: python -m tf_rnn_ops info",
     )
     parser.parse_args(argv)
     if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack characters of a path

@@ -1,19 +1,24 @@
 """The command line of tf_rnn_ops.portable."""
 
+from __future__ import annotations
+
 import argparse
 import pathlib
-import pickle
-import sys
-import zipfile
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from tf_rnn_ops._commands import _command
+
+if TYPE_CHECKING:
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+
+    from tf_rnn_ops.portable import Report
 
 _EPILOG = """\
 The check runs the model before and after, and compares the results:
-- A SavedModel runs with all its signatures. The inputs are random, or the arrays of --inputs, which have
-  the names of the arguments.
-- A GraphDef is checked only with --outputs. The arrays of --inputs have the names of its placeholders.
-  "x" means the tensor "x:0".
+- A SavedModel runs with all its signatures. The inputs are random, or the arrays of --verify-inputs, which
+  have the names of the arguments.
+- A GraphDef is checked only with --outputs. The arrays of --verify-inputs have the names of its
+  placeholders. "x" means the tensor "x:0".
 
 The exit status is 0 if all CudnnRNN ops were replaced and the results agree, 1 if not, and 2 after an error.
 
@@ -21,7 +26,7 @@ Example: python -m tf_rnn_ops portable trained_on_a_gpu for_any_server
 """
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Rewrites a model and prints the report.
 
     Args:
@@ -32,38 +37,32 @@ def main(argv=None):
     """
     parser = _make_parser()
     options = parser.parse_args(argv)
+    return _command.run(parser, lambda: _rewrite(options))
+
+
+def _rewrite(options: argparse.Namespace) -> int:
+    """Rewrites the model and prints the report. Returns the exit status."""
     from tf_rnn_ops import portable
 
-    how = {
-        "to": options.to,
-        "inference": options.inference,
-        "clear_devices": options.clear_devices,
-    }
-    try:
-        _refuse_idle_flags(options)
-        inputs = _load(options.inputs) if options.inputs else None
-        if options.source.is_dir():
-            report = portable.rewrite_saved_model(
-                options.source, options.target, **how, check=not options.no_check, inputs=inputs
-            )
-        else:
-            report = _rewrite_file(portable, options, how, inputs)
-    except (ImportError, OSError, RuntimeError, ValueError) as error:
-        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+    _refuse_idle_flags(options)
+    how: dict[str, Any] = {"inference": options.inference, "clear_devices": options.clear_devices}
+    if options.source.is_dir():
+        how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
+        report = portable.rewrite_saved_model(options.source, options.target, **how)
+    else:
+        report = _rewrite_file(options, how)
     print(report)
-    if not report.compared and not options.no_check:
+    if not report.compared and not options.no_verify:
         print(f"  not checked: {_why_not_checked(options)}")
     return 0 if report.ok else 1
 
 
-def _make_parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops portable",
-        description="Replace the CudnnRNN ops of a SavedModel or GraphDef, and the ops of this package, so that it "
+def _make_parser() -> argparse.ArgumentParser:
+    parser = _command.make_parser(
+        "portable",
+        "Replace the CudnnRNN ops of a SavedModel or GraphDef, and the ops of this package, so that it "
         "runs without cuDNN.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_EPILOG,
+        _EPILOG,
     )
     parser.add_argument(
         "source",
@@ -74,16 +73,9 @@ def _make_parser():
         "target", type=pathlib.Path, help="folder or file to write; must not exist yet"
     )
     parser.add_argument(
-        "--to",
-        choices=("tensorflow", "tf_rnn_ops"),
-        default="tensorflow",
-        help="the new ops: ordinary ops of TensorFlow, or ops of this package, which the loader of the model "
-        "must import (default: %(default)s)",
-    )
-    parser.add_argument(
         "--inference",
         action="store_true",
-        help="with --to tensorflow: also replace ops that train with dropout, without the dropout",
+        help="also replace ops that train with dropout, without the dropout",
     )
     parser.add_argument(
         "--clear-devices",
@@ -91,10 +83,10 @@ def _make_parser():
         help="remove the device of each node, such as /GPU:0",
     )
     parser.add_argument(
-        "--no-check", action="store_true", help="write the target without the check"
+        "--no-verify", action="store_true", help="write the target without the check"
     )
     parser.add_argument(
-        "--inputs",
+        "--verify-inputs",
         type=pathlib.Path,
         metavar="FILE.npz",
         help="arrays for the check (default: random)",
@@ -108,59 +100,47 @@ def _make_parser():
     return parser
 
 
-def _refuse_idle_flags(options):
+def _refuse_idle_flags(options: argparse.Namespace) -> None:
     """Raises ValueError for a flag without effect."""
-    if options.inference and options.to != "tensorflow":
-        raise ValueError("--inference has no effect with --to tf_rnn_ops, whose ops can train.")
-    checks = [f"--{name}" for name in ("inputs", "outputs") if getattr(options, name) is not None]
-    if options.no_check and checks:
-        raise ValueError(f"{checks[0]} has no effect with --no-check: leave out one of the two.")
+    given = {"--verify-inputs": options.verify_inputs, "--outputs": options.outputs}
+    checks = [flag for flag, value in given.items() if value is not None]
+    if options.no_verify and checks:
+        raise ValueError(f"{checks[0]} has no effect with --no-verify: leave out one of the two.")
     if options.outputs is not None and options.source.is_dir():
         raise ValueError(
             "--outputs is for a GraphDef: all outputs of the signatures of a SavedModel are compared."
         )
-    if checks == ["--inputs"] and options.source.is_file():
+    if checks == ["--verify-inputs"] and options.source.is_file():
         raise ValueError(
-            "--inputs has no effect on a GraphDef without --outputs: name the tensors."
+            "--verify-inputs has no effect on a GraphDef without --outputs: name the tensors."
         )
 
 
-def _why_not_checked(options):
+def _why_not_checked(options: argparse.Namespace) -> str:
     if options.source.is_dir():
         return "the model has no signature with an output, so run both models yourself."
-    return "give --outputs TENSOR ..., and --inputs FILE.npz if the graph has placeholders."
+    return "give --outputs TENSOR ..., and --verify-inputs FILE.npz if the graph has placeholders."
 
 
-def _load(path):
-    try:
-        file = np.load(path)
-    except (EOFError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile):
-        file = None
-    if not isinstance(file, np.lib.npyio.NpzFile):
-        raise ValueError(f"{path} is not a .npz file, which np.savez writes.")
-    with file:
-        return dict(file)
-
-
-def _rewrite_file(portable, options, how, inputs):
-    from tf_rnn_ops import _whole
+def _rewrite_file(options: argparse.Namespace, how: dict[str, Any]) -> Report:
+    from tf_rnn_ops import _atomic_write, portable
 
     graph_def = _read(options.source)
     result, report = portable.rewrite_graph_def(graph_def, **how)
-    with _whole.whole(options.target) as unfinished:
-        if options.outputs and not options.no_check:
-            report.compared = portable.check_graph_def(
-                graph_def, result, inputs or {}, options.outputs
+    with _atomic_write.atomic_write(options.target) as unfinished:
+        if options.outputs and not options.no_verify:
+            report.compared = portable.verify_graph_def(
+                graph_def, result, options.verify_inputs or {}, options.outputs
             )
         _write(unfinished, result)
     return report
 
 
-def _is_text(path):
+def _is_text(path: pathlib.Path) -> bool:
     return path.suffix.lower() == ".pbtxt"
 
 
-def _read(path):
+def _read(path: pathlib.Path) -> GraphDef:
     from google.protobuf import message, text_format
     from tensorflow.core.framework import graph_pb2
 
@@ -179,7 +159,7 @@ def _read(path):
     return graph_def
 
 
-def _write(path, graph_def):
+def _write(path: pathlib.Path, graph_def: GraphDef) -> None:
     from google.protobuf import text_format
 
     if _is_text(path):

@@ -16,6 +16,7 @@ from tf_rnn_ops.keras.layers import reversed as _reversed  # noqa: E402, F401  (
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
 
 if TYPE_CHECKING:
+    from tf_rnn_ops._formats.exported_layer import ExportedLayer
     from tf_rnn_ops.keras._convert.accelerate import accelerate, restore
     from tf_rnn_ops.keras._convert.convert import convert
     from tf_rnn_ops.keras._convert.from_onnx import from_onnx
@@ -34,6 +35,7 @@ _TOOLS = {
     "convert": "_convert.convert",
     "from_onnx": "_convert.from_onnx",
     "Exported": "_export.export",
+    "ExportedLayer": "_export.export",
     "export": "_export.export",
     "ModelComparison": "_report.compare",
     "compare": "_report.compare",
@@ -56,6 +58,7 @@ def __dir__() -> list[str]:
 __all__ = [
     *layers.__all__,
     "Exported",
+    "ExportedLayer",
     "ModelComparison",
     "accelerate",
     "compare",

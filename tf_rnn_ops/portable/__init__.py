@@ -1,22 +1,25 @@
-"""Rewrites models that need cuDNN, so that they need only our ops or no plug-in.
+"""Rewrites models that need cuDNN or this package, so that they need no plug-in.
 
-    python -m tf_rnn_ops portable SOURCE TARGET [--to tensorflow|tf_rnn_ops]
+    python -m tf_rnn_ops portable SOURCE TARGET
 
 tf_rnn_ops.enable_stock_ops() runs such models without a change of the graph.
 """
 
-from tf_rnn_ops.portable._check import check_graph_def, check_saved_model
-from tf_rnn_ops.portable._report import Change, Comparison, Kept, Report
+from tf_rnn_ops._comparison import Comparison
+from tf_rnn_ops._formats.openvino_extensions import openvino_extensions
+from tf_rnn_ops.portable._report import Change, Kept, Report
 from tf_rnn_ops.portable._rewrite import rewrite_graph_def
 from tf_rnn_ops.portable._saved_model import rewrite_saved_model
+from tf_rnn_ops.portable._verify import verify_graph_def, verify_saved_model
 
 __all__ = [
     "Change",
     "Comparison",
     "Kept",
     "Report",
-    "check_graph_def",
-    "check_saved_model",
+    "openvino_extensions",
     "rewrite_graph_def",
     "rewrite_saved_model",
+    "verify_graph_def",
+    "verify_saved_model",
 ]

@@ -23,7 +23,16 @@ class Adding:
         self._nodes, self._host = nodes, host
         self._by_name = {node.name: node for node in nodes}
 
-    def add(self, name, op, inputs=(), shape=None, value=None, output=0, **attrs):
+    def add(
+        self,
+        name: str,
+        op: str,
+        inputs: Sequence[str] = (),
+        shape: Any = None,
+        value: np.ndarray[Any, Any] | None = None,
+        output: int = 0,
+        **attrs: Any,
+    ) -> str:
         """Adds a node, and returns the input string of an output.
 
         `shape`: the attribute of shape(), or None. `value`: the array of a Const. `attrs`: types and integers.
@@ -74,7 +83,7 @@ def changed(graph_def: Any, ops: Sequence[str], change: Callable[[Any, Adding], 
     Returns:
         A GraphDef; graph_def itself if it has no such node.
     """
-    if not any(node.op in ops for nodes, _ in _hosts(graph_def) for node in nodes):
+    if not any(node.op in ops for node in _nodes.all_nodes(graph_def)):
         return graph_def
     result = type(graph_def)()
     result.CopyFrom(graph_def)
@@ -85,6 +94,6 @@ def changed(graph_def: Any, ops: Sequence[str], change: Callable[[Any, Adding], 
     return result
 
 
-def _hosts(graph_def):
+def _hosts(graph_def: Any) -> list[tuple[Any, Any]]:
     """(nodes, None) of the graph itself, and (nodes, function) of each function."""
     return [(graph_def.node, None), *((host.node_def, host) for host in graph_def.library.function)]

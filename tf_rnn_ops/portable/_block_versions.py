@@ -8,7 +8,7 @@ import tensorflow as tf
 from tf_rnn_ops._op_table import PREFIX
 from tf_rnn_ops.params.gates import order
 from tf_rnn_ops.portable import _nodes
-from tf_rnn_ops.portable._adding import changed
+from tf_rnn_ops.portable._adding import Adding, changed
 
 OPS = ("BlockLSTM", "BlockLSTMV2")
 """The ops of TensorFlow."""
@@ -34,13 +34,13 @@ def as_ours(graph_def: Any) -> Any:
     return changed(graph_def, OPS, _replace)
 
 
-def _replace(node, adding):
+def _replace(node: Any, adding: Adding) -> None:
     if node.op == "BlockLSTM":
         _to_second_version(node, adding)
     node.op = _OURS
 
 
-def _to_second_version(node, adding):
+def _to_second_version(node: Any, adding: Adding) -> None:
     bias = _nodes.attribute(node, "forget_bias", 1.0)
     if "cell_clip" not in node.attr:
         node.attr["cell_clip"].f = 3.0
@@ -56,14 +56,14 @@ def _to_second_version(node, adding):
             node.input[k] = adding.add(label, "Const", value=_reordered(array, shift))
 
 
-def _reordered(array, shift):
+def _reordered(array: np.ndarray[Any, Any], shift: float) -> np.ndarray[Any, Any]:
     gates = np.split(array, len(_ORDER), axis=-1)
     gates = [gates[k] for k in _ORDER]
     gates[_FORGET] = gates[_FORGET] + np.asarray(shift, array.dtype)
     return np.concatenate(gates, axis=-1)
 
 
-def _computed(adding, label, ref, dtype, shift):
+def _computed(adding: Adding, label: str, ref: str, dtype: tf.DType, shift: float) -> str:
     axis = adding.add(f"{label}/axis", "Const", value=np.array(-1, np.int32))
     split, count = f"{label}/gates", len(_ORDER)
     adding.add(split, "Split", [axis, ref], num_split=count, T=dtype)

@@ -46,7 +46,7 @@ class NodeInfo(NamedTuple):
         return self._input[axis]
 
     @property
-    def _input(self):
+    def _input(self) -> Sequence[int | None]:
         shape = self.shapes[1 if self.network is None else 0]
         return shape if shape is not None and len(shape) == 3 else [None] * 3
 

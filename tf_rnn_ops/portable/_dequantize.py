@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tf_rnn_ops._op_table import PREFIX, signature
 from tf_rnn_ops.portable import _nodes
-from tf_rnn_ops.portable._adding import changed
+from tf_rnn_ops.portable._adding import Adding, changed
 
 OP = f"{PREFIX}QuantizedLayerRNN"
 """The op with int8 weights."""
@@ -32,7 +32,7 @@ def dequantized(graph_def: Any) -> Any:
     return changed(graph_def, [OP], _replace)
 
 
-def _replace(node, adding):
+def _replace(node: Any, adding: Adding) -> None:
     try:
         _nodes.check(node)
         dtype = _nodes.dtype_of(node)
@@ -55,12 +55,12 @@ def _replace(node, adding):
     node.op = _OP
 
 
-def _product(adding, label, matrix, scale, dtype):
+def _product(adding: Adding, label: str, matrix: str, scale: str, dtype: tf.DType) -> str:
     """The input string of matrix * scale in a type. `label`: the beginning of the names of new nodes."""
-    arrays = [adding.constant(ref) for ref in (matrix, scale)]
-    if not any(array is None for array in arrays):
-        values = (arrays[0].astype(np.float32) * arrays[1]).astype(dtype.as_numpy_dtype)
-        return adding.add(label, "Const", value=values)
+    integers, scales = adding.constant(matrix), adding.constant(scale)
+    if integers is not None and scales is not None:
+        floats = (integers.astype(np.float32) * scales).astype(dtype.as_numpy_dtype)
+        return adding.add(label, "Const", value=floats)
     shape = adding.shape(matrix)
     values = adding.add(f"{label}_float", "Cast", [matrix], shape, SrcT=tf.int8, DstT=tf.float32)
     values = adding.add(f"{label}_values", "Mul", [values, scale], shape, T=tf.float32)

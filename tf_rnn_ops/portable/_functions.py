@@ -1,13 +1,14 @@
 """Functions that replace a node."""
 
 import collections
-from typing import NamedTuple
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 import tensorflow as tf
 
-from tf_rnn_ops import plain, raw_ops
-from tf_rnn_ops._op_table import RESERVES, signature
+from tf_rnn_ops import plain
+from tf_rnn_ops._op_table import signature
 from tf_rnn_ops.params import Layout
+from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.block_gates import block_lstm_gates
 
 _PREFIX = "tf_rnn_ops_portable"
@@ -29,7 +30,7 @@ class StandIn(NamedTuple):
     """
 
     op: str
-    attrs: dict
+    attrs: dict[str, Any]
 
 
 class StandIns:
@@ -41,14 +42,16 @@ class StandIns:
         functions: The FunctionDefs that the replacements made so far need.
     """
 
-    def __init__(self, library):
-        self.functions = []
+    def __init__(self, library: Any) -> None:
+        self.functions: list[Any] = []
         self._taken = {function.signature.name for function in library.function}
         # {label: number of the next name}.
-        self._numbers = collections.Counter()
-        self._traced = {}
+        self._numbers: collections.Counter[str] = collections.Counter()
+        self._traced: dict[Any, Any] = {}
 
-    def make(self, label, function, specs, /, **options):
+    def make(
+        self, label: str, function: Callable[..., Any], specs: Sequence[Any], /, **options: Any
+    ) -> StandIn:
         """Replaces a node.
 
         Args:
@@ -78,7 +81,7 @@ class StandIns:
         self.functions += graph_def.library.function
         return StandIn(call.op, attrs)
 
-    def _free_names(self, label, main, functions):
+    def _free_names(self, label: str, main: str, functions: Iterable[Any]) -> dict[str, str]:
         base = f"{_PREFIX}_{label}_{self._numbers[label]}"
         while any(name.startswith(base) for name in self._taken):
             self._numbers[label] += 1
@@ -88,29 +91,47 @@ class StandIns:
         return {main: base, **{name: f"{base}_part_{k}" for k, name in enumerate(old)}}
 
 
-def plain_stack(*tensors, layout, dtype, time_major, is_training, num_outputs):
+def plain_stack(
+    *tensors: Any,
+    layout: Sequence[Any],
+    dtype: tf.DType,
+    time_major: bool,
+    is_training: bool,
+    num_outputs: int,
+) -> list[Any]:
     """A forward CudnnRNN op in ordinary ops. `layout`: the arguments of Layout."""
-    result = plain.cudnn_rnn(Layout(*layout), *tensors, time_major=time_major)
+    inputs: dict[str, Any] = dict(zip(signature("CudnnRNNV3").inputs, tensors))
+    result = plain.cudnn_rnn(Layout(*layout), **inputs, time_major=time_major)
     reserves = [_reserve_space(dtype, is_training), tf.zeros([], tf.int8)]
     return [*result, *reserves][:num_outputs]
 
 
-def plain_layer(*tensors, layer, dtype, time_major, is_training, num_outputs):
+def plain_layer(
+    *tensors: Any,
+    layer: sizes.Layer,
+    dtype: tf.DType,
+    time_major: bool,
+    is_training: bool,
+    num_outputs: int,
+) -> list[Any]:
     """LayerRNN in ordinary ops. `layer`: a Layer."""
     inputs = _present(dict(zip(signature("LayerRNN").inputs, tensors)), layer.absent, time_major)
-    result = plain.layer_rnn(**layer.attrs(), **inputs, time_major=time_major)
+    attrs: dict[str, Any] = layer.attrs()
+    result = plain.layer_rnn(**attrs, **inputs, time_major=time_major)
     return [*result, _reserve_space(dtype, is_training)][:num_outputs]
 
 
-def plain_quantized_layer(*tensors, layer, time_major, num_outputs):
+def plain_quantized_layer(
+    *tensors: Any, layer: sizes.Layer, time_major: bool, num_outputs: int
+) -> list[Any]:
     """QuantizedLayerRNN in ordinary ops with the same integers. `layer`: a Layer."""
     inputs = dict(zip(signature("QuantizedLayerRNN").inputs, tensors))
     inputs = _present(inputs, absent_with_scales(layer), time_major)
-    attrs = {name: layer.attrs()[name] for name in _FUNCTIONS}
+    attrs: dict[str, Any] = {name: layer.attrs()[name] for name in _FUNCTIONS}
     return list(plain.quantized_layer_rnn(**attrs, **inputs, time_major=time_major))[:num_outputs]
 
 
-def plain_block(*tensors, use_peephole, cell_clip):
+def plain_block(*tensors: Any, use_peephole: bool, cell_clip: float) -> list[Any]:
     """BlockLSTMV2 in ordinary ops."""
     inputs = dict(zip(signature("BlockLSTMV2").inputs, tensors))
     cs, h = plain.block_lstm(**inputs, use_peephole=use_peephole, cell_clip=cell_clip)
@@ -118,44 +139,30 @@ def plain_block(*tensors, use_peephole, cell_clip):
     return [i, cs, *rest, h]
 
 
-def replacement(*tensors, function, dtype, num_outputs):
+def replacement(
+    *tensors: Any, function: Callable[..., Sequence[Any]], dtype: tf.DType, num_outputs: int
+) -> list[Any]:
     """The function of a Replacement, with empty reserve spaces."""
     reserves = [_reserve_space(dtype, False), tf.zeros([], tf.int8)]
     return [*function(*tensors), *reserves][:num_outputs]
 
 
-def own_forward(*tensors, num_outputs, **attrs):
-    """CudnnRNN or CudnnRNNV2 as our CudnnRNNV3."""
-    inputs = dict(zip(signature("CudnnRNN").inputs, tensors))
-    lengths = _full_lengths(inputs["input"])
-    return list(raw_ops.CudnnRNNV3(**inputs, sequence_lengths=lengths, **attrs))[:num_outputs]
-
-
-def own_backprop(*tensors, **attrs):
-    """CudnnRNNBackprop or CudnnRNNBackpropV2 as our CudnnRNNBackpropV3."""
-    inputs = dict(zip(signature("CudnnRNNBackpropV2").inputs, tensors))
-    # cuDNN's choice of algorithm, an input that the first version lacks.
-    inputs[RESERVES[1]] = tf.zeros([], tf.int8)
-    lengths = _full_lengths(inputs["input"])
-    return list(raw_ops.CudnnRNNBackpropV3(**inputs, sequence_lengths=lengths, **attrs))
-
-
-def absent_with_scales(layer):
+def absent_with_scales(layer: sizes.Layer) -> set[str]:
     """The names of the absent inputs of a QuantizedLayerRNN, whose scales are absent too."""
     return {*layer.absent, *(f"{name}_scale" for name in layer.absent)}
 
 
-def _present(inputs, absent, time_major):
+def _present(inputs: dict[str, Any], absent: Iterable[str], time_major: bool) -> dict[str, Any]:
     """The inputs of a layer that are not absent, with the lengths of all sequences."""
     lengths = lengths_of_rows(inputs["input"], inputs["sequence_lengths"], time_major)
     present = {name: tensor for name, tensor in inputs.items() if name not in absent}
     return {**present, "sequence_lengths": lengths}
 
 
-def _trace(function, specs, options):
+def _trace(function: Callable[..., Any], specs: Sequence[Any], options: dict[str, Any]) -> Any:
     """The GraphDef of a call of the function."""
 
-    def call(*tensors):
+    def call(*tensors: Any) -> Any:
         return function(*tensors, **options)
 
     graph = tf.Graph()
@@ -165,7 +172,9 @@ def _trace(function, specs, options):
     return graph.as_graph_def()
 
 
-def specs(op, shapes, dtype, known):
+def specs(
+    op: str, shapes: dict[str, Any], dtype: tf.DType, known: Sequence[Any]
+) -> list[tf.TensorSpec]:
     """The specs of the inputs of an op with all sizes that are known.
 
     LiteRT cannot convert loops of unknown size.
@@ -189,7 +198,7 @@ def specs(op, shapes, dtype, known):
     return found
 
 
-def lengths_of_rows(x, lengths, time_major):
+def lengths_of_rows(x: tf.Tensor, lengths: tf.Tensor, time_major: bool) -> tf.Tensor | None:
     """The lengths of all sequences; None if all have T steps. An empty vector stands for T steps."""
     if lengths.shape[0] == 0:
         return None
@@ -200,25 +209,19 @@ def lengths_of_rows(x, lengths, time_major):
     return tf.concat([lengths, tf.fill([batch - tf.size(lengths)], steps)], 0)
 
 
-def _reserve_space(dtype, is_training):
+def _reserve_space(dtype: tf.DType, is_training: bool) -> tf.Tensor:
     """An empty tensor with the rank of the op's reserve space, which TensorFlow checks for new gradients."""
     return tf.zeros([0] if is_training else [], dtype)
 
 
-def _full_lengths(x):
-    """The lengths for the first versions of the ops, which have no lengths and are time-major."""
-    shape = tf.shape(x)
-    return tf.fill([shape[1]], shape[0])
-
-
-def _put_in_scope(function_def):
+def _put_in_scope(function_def: Any) -> None:
     """Puts the nodes into a name scope of their own.
 
     When TensorFlow inlines a call, the nodes get the names CALL/NODE. The graph may already have nodes
     under CALL/, such as the casts of a wrapper, and two nodes with the same name abort the process.
     """
 
-    def in_scope(ref):
+    def in_scope(ref: str) -> str:
         control = ref.startswith("^")
         name, *rest = ref.removeprefix("^").split(":")
         return "^" * control + ":".join([scoped.get(name, name), *rest])
@@ -232,7 +235,7 @@ def _put_in_scope(function_def):
             returned[name] = in_scope(ref)
 
 
-def _rename(attrs, names):
+def _rename(attrs: Iterable[Any], names: Mapping[str, str]) -> None:
     for attr in attrs:
         functions = [attr.func] if attr.WhichOneof("value") == "func" else attr.list.func
         for function in functions:

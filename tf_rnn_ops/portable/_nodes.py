@@ -1,5 +1,7 @@
 """Nodes of a graph: their inputs, attributes and replacements."""
 
+from typing import Any, Mapping, Sequence
+
 import tensorflow as tf
 
 from tf_rnn_ops._op_table import signature
@@ -12,12 +14,18 @@ class CannotRewrite(ValueError):
     """The error for a node that cannot be replaced. The message has no full stop."""
 
 
-def data_inputs(node):
+def all_nodes(graph_def: Any) -> list[Any]:
+    """The nodes of a graph and of its functions."""
+    functions = graph_def.library.function
+    return [*graph_def.node, *(node for function in functions for node in function.node_def)]
+
+
+def data_inputs(node: Any) -> list[str]:
     """The inputs of a node without control inputs."""
     return [ref for ref in node.input if not ref.startswith("^")]
 
 
-def attribute(node, name, default):
+def attribute(node: Any, name: str, default: Any) -> Any:
     """An attribute of a node as a Python object, or the default for an attribute that an older model lacks."""
     if name not in node.attr:
         return default
@@ -27,12 +35,12 @@ def attribute(node, name, default):
     return found.decode() if kind == "s" else found
 
 
-def attributes(node, defaults):
+def attributes(node: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes that `defaults` names."""
     return {name: attribute(node, name, value) for name, value in defaults.items()}
 
 
-def constant(nodes, ref):
+def constant(nodes: Mapping[str, Any], ref: str) -> Any:
     """The Const node of a tensor, behind Identity and StopGradient nodes; None for another tensor.
 
     `nodes`: {name: node} of the graph or function.
@@ -43,14 +51,14 @@ def constant(nodes, ref):
     return node if node is not None and node.op == "Const" else None
 
 
-def dtype_of(node):
+def dtype_of(node: Any) -> tf.DType:
     """The type of a node's tensors."""
     if "T" not in node.attr or not node.attr["T"].type:
         raise CannotRewrite("its attribute T is missing")
     return tf.as_dtype(node.attr["T"].type)
 
 
-def check(node):
+def check(node: Any) -> None:
     """Raises CannotRewrite if the inputs and attributes of a node do not fit its op."""
     op = signature(node.op)
     found, wanted = len(data_inputs(node)), len(op.inputs)
@@ -64,7 +72,7 @@ def check(node):
             raise CannotRewrite(f"its attribute {name} is not of type {kind}")
 
 
-def replace_by_call(node, stand_in, outputs, host):
+def replace_by_call(node: Any, stand_in: Any, outputs: Sequence[str], host: Any) -> None:
     """Replaces a node by a call of a StandIn.
 
     `outputs`: the names of the op's outputs. `host`: the function around the node, or None.
@@ -82,7 +90,7 @@ def replace_by_call(node, stand_in, outputs, host):
         rename_outputs(host, node.name, outputs)
 
 
-def rename_outputs(host, node, outputs):
+def rename_outputs(host: Any, node: str, outputs: Sequence[str]) -> None:
     """Renames the outputs of a node in a function, where a tensor has the name of the op's output.
 
     A call has one list of outputs.

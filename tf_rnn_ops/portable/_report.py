@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from tf_rnn_ops._comparison import Comparison
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:
@@ -37,26 +39,6 @@ class Kept:
     reason: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Comparison:
-    """One output of both models on the same input.
-
-    Attributes:
-        name: Signature and output, and the model if only one of the models has the output.
-        error: Largest absolute difference; infinite if shapes or dtypes differ.
-        tolerance: Largest difference allowed.
-    """
-
-    name: str
-    error: float
-    tolerance: float
-
-    @property
-    def ok(self) -> bool:
-        """Whether the error is within the tolerance. NaN is not within it."""
-        return self.error <= self.tolerance
-
-
 @dataclasses.dataclass
 class Report:
     """The result of a rewrite. str() returns a table.
@@ -76,7 +58,7 @@ class Report:
         """Whether nothing was kept and every comparison is within its tolerance."""
         return not self.kept and all(c.ok for c in self.compared)
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"nodes changed: {len(self.changed)}, kept: {len(self.kept)}"]
         for change in self.changed:
             lines.append(f"  changed {_where(change)}: {change.op} -> {change.replacement}")
@@ -84,12 +66,12 @@ class Report:
             lines.append(f"  kept    {_where(kept)}: {kept.op}, because {kept.reason}")
         for comparison in self.compared:
             verdict = "ok" if comparison.ok else "DIFFERS"
-            lines.append(
-                f"  check   {comparison.name}: largest difference {comparison.error:.2g}, "
-                f"allowed {comparison.tolerance:.2g}: {verdict}"
+            what = comparison.fault or (
+                f"largest difference {comparison.difference:.2g}, allowed {comparison.tolerance:.2g}:"
             )
+            lines.append(f"  check   {comparison.name}: {what} {verdict}")
         return "\n".join(lines)
 
 
-def _where(entry):
+def _where(entry: Change | Kept) -> str:
     return f"{entry.place}/{entry.node}" if entry.place else entry.node

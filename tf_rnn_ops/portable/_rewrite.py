@@ -1,21 +1,16 @@
 """Rewrites the CudnnRNN and LayerRNN nodes of a GraphDef and of its functions."""
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Iterable, NamedTuple
 
 import tensorflow as tf
 
 from tf_rnn_ops._op_table import OPS, PREFIX, RESERVES
 from tf_rnn_ops.plain.sizes import UnknownSize
-from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_ours, _to_plain
+from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_plain
 from tf_rnn_ops.portable._decision import KEEP, Decision, NodeInfo
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 from tf_rnn_ops.portable._reads import Reads
 from tf_rnn_ops.portable._report import Change, Kept, Report
-
-TARGETS = {
-    "tensorflow": (_to_plain.concerns, _to_plain.to_plain),
-    "tf_rnn_ops": (_to_ours.concerns, _to_ours.to_ours),
-}
 
 
 class Place(NamedTuple):
@@ -48,24 +43,21 @@ class Place(NamedTuple):
 
 
 def rewrite_graph_def(
-    graph_def: Any, to: str = "tensorflow", inference: bool = False, clear_devices: bool = False
+    graph_def: Any, *, inference: bool = False, clear_devices: bool = False
 ) -> tuple[Any, Report]:
-    """Replaces TensorFlow's CudnnRNN ops and our ops in a graph.
+    """Replaces the forward ops of TensorFlow's CudnnRNN and of this package by ordinary ops.
+
+    The graph then needs no plug-in. Gradient and parameter ops are kept.
 
     Args:
         graph_def: A GraphDef; it is not changed.
-        to: The kind of the new ops. 'tensorflow': ordinary ops, which need no plug-in. They replace only
-            forward ops, also our forward ops. 'tf_rnn_ops': our ops, including gradient and parameter ops.
-        inference: With to='tensorflow', treat every node as inference, also a node with is_training=True
-            and dropout. If False, such a node is kept.
+        inference: Whether to treat every node as inference, also a node with is_training=True and dropout. If
+            False, such a node is kept.
         clear_devices: Whether to remove the devices of all nodes, so that a session needs no soft
             placement.
 
     Returns:
         A pair (GraphDef, Report).
-
-    Raises:
-        ValueError: `to` has another value.
 
     Example:
         >>> import tensorflow as tf
@@ -74,34 +66,26 @@ def rewrite_graph_def(
         >>> print(report)
         nodes changed: 0, kept: 0
     """
-    return rewrite(graph_def, to, inference, clear_devices)
+    return rewrite(graph_def, inference, clear_devices)
 
 
 def rewrite(
     graph_def: Any,
-    to: str = "tensorflow",
     inference: bool = False,
     clear_devices: bool = False,
     decide: Callable[[NodeInfo], Decision] = lambda info: "",
 ) -> tuple[Any, Report]:
-    """rewrite_graph_def() for exporters, with to='tensorflow'.
+    """rewrite_graph_def() with a decision on each node.
 
     Args:
         graph_def: See rewrite_graph_def().
-        to: See rewrite_graph_def().
         inference: See rewrite_graph_def().
         clear_devices: See rewrite_graph_def().
         decide: A function that decides on each forward node that ordinary ops could replace.
 
     Returns:
-            See rewrite_graph_def().
-
-    Raises:
-        ValueError: See rewrite_graph_def().
+        See rewrite_graph_def().
     """
-    if to not in TARGETS:
-        raise ValueError(f"to must be 'tensorflow' or 'tf_rnn_ops', but it is {to!r}.")
-    concerns, replace = TARGETS[to]
     result = type(graph_def)()
     result.CopyFrom(graph_def)
     report = Report()
@@ -119,21 +103,20 @@ def rewrite(
         for node in place.nodes:
             if clear_devices:
                 node.device = ""
-            if concerns(node):
-                _rewrite(node, place, replace, report)
-    if to == "tensorflow":
-        _drop_packing(places, report)
+            if _to_plain.concerns(node):
+                _rewrite(node, place, report)
+    _drop_packing(places, report)
     if stand_ins.functions:  # extend([]) would add an empty library to a graph without functions
         result.library.function.extend(stand_ins.functions)
     return result, report
 
 
-def _rewrite(node, place, replace, report):
+def _rewrite(node: Any, place: Place, report: Report) -> None:
     """Replaces a node or keeps it, and adds this to the report."""
     former = _nodes.attribute(node, FORMER_OP, None)
     op = f"{PREFIX}{former}" if former else node.op
     try:
-        replacement = replace(node, place)
+        replacement = _to_plain.to_plain(node, place)
     except (_nodes.CannotRewrite, UnknownSize) as reason:
         report.kept.append(Kept(place.name, node.name, op, str(reason)))
     else:
@@ -141,9 +124,9 @@ def _rewrite(node, place, replace, report):
             report.changed.append(Change(place.name, node.name, op, replacement))
 
 
-def _read_by_gradients(nodes):
+def _read_by_gradients(nodes: Iterable[Any]) -> set[str]:
     """Names of the nodes whose reserve space a gradient op among the nodes reads."""
-    found = set()
+    found: set[str] = set()
     for node in nodes:
         op = OPS.get(node.op.removeprefix(PREFIX))
         if op is not None and RESERVES[0] in op.inputs:
@@ -155,7 +138,7 @@ def _read_by_gradients(nodes):
     return found
 
 
-def _drop_packing(places, report):
+def _drop_packing(places: list[Place], report: Report) -> None:
     """Removes the nodes that pack weights only for nodes that became ordinary ops."""
     needed = any(node.op in _to_plain.PACKED for place in places for node in place.nodes)
     for place in places:
@@ -180,7 +163,7 @@ def _drop_packing(places, report):
             report.changed.append(Change(place.name, name, op, replacement))
 
 
-def _make_empty(node, host):
+def _make_empty(node: Any, host: Any) -> None:
     """Replaces packed weights by an empty vector.
 
     They are only passed to a function that no longer reads them.

@@ -4,14 +4,14 @@ import contextlib
 import os
 import pathlib
 import shutil
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterator
 
 from google.protobuf import message
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tf_rnn_ops import _whole
+from tf_rnn_ops import _atomic_write
 from tf_rnn_ops.native.tf_internals import registries
-from tf_rnn_ops.portable import _check, _rewrite
+from tf_rnn_ops.portable import _nodes, _rewrite, _verify
 from tf_rnn_ops.portable._report import Report
 
 _GRAPH_FILE = "saved_model.pb"
@@ -20,13 +20,13 @@ _FINGERPRINT = "fingerprint.pb"
 
 
 def rewrite_saved_model(
-    source: str | os.PathLike,
-    target: str | os.PathLike,
-    to: str = "tensorflow",
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
     inference: bool = False,
     clear_devices: bool = False,
-    check: bool = True,
-    inputs: Mapping[str, Any] | None = None,
+    verify: bool = True,
+    verify_inputs: _verify.Inputs | None = None,
 ) -> Report:
     """Writes a copy of a SavedModel without TensorFlow's CudnnRNN ops.
 
@@ -36,12 +36,11 @@ def rewrite_saved_model(
     Args:
         source: Folder of the SavedModel.
         target: Folder to write, which must not exist.
-        to: 'tensorflow' or 'tf_rnn_ops'; see rewrite_graph_def().
         inference: See rewrite_graph_def().
         clear_devices: See rewrite_graph_def().
-        check: Whether to run every signature of both models and compare the results; see
-            check_saved_model().
-        inputs: See check_saved_model().
+        verify: Whether to run every signature of both models and compare the results; see
+            verify_saved_model().
+        verify_inputs: See verify_saved_model().
 
     Returns:
         A Report.
@@ -49,23 +48,23 @@ def rewrite_saved_model(
     Raises:
         FileNotFoundError: `source` has no saved_model.pb.
         FileExistsError: `target` exists.
-        ValueError: The model in `source` cannot be read, `target` is inside of `source`, `to` has another
-            value, or `inputs` does not fit. After an error there is no target.
+        ValueError: The model in `source` cannot be read, `target` is inside of `source`, or `verify_inputs`
+            does not fit. After an error there is no target.
     """
 
-    def rewrite(graph_def):
-        return _rewrite.rewrite_graph_def(graph_def, to, inference, clear_devices)
+    def rewrite(graph_def: Any) -> tuple[Any, Report]:
+        return _rewrite.rewrite(graph_def, inference, clear_devices)
 
     with rewritten(source, target, rewrite) as (unchecked, report):
-        if check:
-            report.compared = _check.check_saved_model(source, unchecked, inputs)
+        if verify:
+            report.compared = _verify.verify_saved_model(source, unchecked, verify_inputs)
     return report
 
 
 @contextlib.contextmanager
 def rewritten(
-    source: str | os.PathLike,
-    target: str | os.PathLike,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
     rewrite: Callable[[Any], tuple[Any, Report]],
 ) -> Iterator[tuple[pathlib.Path, Report]]:
     """Writes a SavedModel with other graphs.
@@ -97,13 +96,13 @@ def rewritten(
         _list_ops(meta_graph)
         report.changed += part.changed
         report.kept += part.kept
-    with _whole.whole(target) as unchecked:
+    with _atomic_write.atomic_write(target) as unchecked:
         shutil.copytree(source, unchecked, ignore=shutil.ignore_patterns(_FINGERPRINT))
         write(unchecked, model)
         yield unchecked, report
 
 
-def read(folder):
+def read(folder: pathlib.Path) -> Any:
     """The SavedModel message in a folder. Raises ValueError if there is none."""
     path = folder / _GRAPH_FILE
     try:
@@ -115,18 +114,17 @@ def read(folder):
     return model
 
 
-def write(folder, model):
+def write(folder: pathlib.Path, model: Any) -> None:
     """Writes a SavedModel message into a folder."""
     (folder / _GRAPH_FILE).write_bytes(model.SerializeToString())
 
 
-def _list_ops(meta_graph):
+def _list_ops(meta_graph: Any) -> None:
     """Adds the new ops to the model's list of ops."""
     ops = meta_graph.meta_info_def.stripped_op_list.op
     listed = {op.name for op in ops}
-    graph_def = meta_graph.graph_def
-    nodes = list(graph_def.node) + [n for f in graph_def.library.function for n in f.node_def]
-    for name in sorted({node.op for node in nodes} - listed):
+    used = {node.op for node in _nodes.all_nodes(meta_graph.graph_def)}
+    for name in sorted(used - listed):
         op_def = registries.op_def(name)
         if op_def is not None:
             ops.add().CopyFrom(op_def)

@@ -1,11 +1,16 @@
 """Finds the sizes of the network behind a node, from the shapes that a graph records."""
 
+from typing import Any, Sequence
+
 import tensorflow as tf
 
 from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
 from tf_rnn_ops.native.tf_internals import graphs, registries
+from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable._nodes import attributes
+
+_Sizes = list[int | None] | None
 
 
 class Shapes:
@@ -15,15 +20,15 @@ class Shapes:
     is imported, so that TensorFlow infers the shapes.
     """
 
-    def __init__(self, graph_def, function=None):
+    def __init__(self, graph_def: Any, function: Any = None) -> None:
         """`function`: a function in graph_def.library, or None for the graph itself."""
         self._graph_def = graph_def
         self._function = function
         nodes = graph_def.node if function is None else function.node_def
         self._nodes = {node.name: node for node in nodes}
-        self._inferred = None
+        self._inferred: dict[str, _Sizes] | None = None
 
-    def of(self, ref):
+    def of(self, ref: str) -> _Sizes:
         """The shape for an input string of a node: a list of sizes with None for an unknown size, or None."""
         recorded = self._recorded(ref)
         if recorded is None or None in recorded:
@@ -32,13 +37,13 @@ class Shapes:
                 return inferred
         return recorded
 
-    def of_output(self, node, index, name):
+    def of_output(self, node: Any, index: int, name: str) -> _Sizes:
         """The shape of output `index` of a node. `name`: the name of the output."""
         if self._function is None:
             return self.of(f"{node.name}:{index}")
         return self.of(f"{node.name}:{name}:0")
 
-    def _recorded(self, ref):
+    def _recorded(self, ref: str) -> _Sizes:
         name, *rest = ref.split(":")
         if name not in self._nodes:
             return self._recorded_argument(name)
@@ -49,7 +54,7 @@ class Shapes:
         shapes = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else []
         return _sizes(shapes[index]) if 0 <= index < len(shapes) else None
 
-    def _recorded_argument(self, name):
+    def _recorded_argument(self, name: str) -> _Sizes:
         if self._function is None or "_input_shapes" not in self._function.attr:
             return None
         names = [arg.name for arg in self._function.signature.input_arg]
@@ -58,7 +63,7 @@ class Shapes:
             return None
         return _sizes(shapes[names.index(name)])
 
-    def _infer(self, ref):
+    def _infer(self, ref: str) -> _Sizes:
         if self._inferred is None:
             try:
                 self._inferred = _infer_all(self._graph_def, self._function)
@@ -70,13 +75,13 @@ class Shapes:
         return self._inferred.get(ref)
 
 
-def _sizes(shape):
+def _sizes(shape: Any) -> _Sizes:
     if shape.unknown_rank:
         return None
     return [None if dim.size < 0 else dim.size for dim in shape.dim]
 
 
-def _first_index(node, output):
+def _first_index(node: Any, output: str) -> int:
     """The number of the first tensor of a named output. It is out of range if unknown."""
     op_def = registries.op_def(node.op)
     if op_def is None:
@@ -94,7 +99,7 @@ def _first_index(node, output):
     return 1 << 30
 
 
-def _infer_all(graph_def, function):
+def _infer_all(graph_def: Any, function: Any) -> dict[str, _Sizes]:
     """The shapes of all tensors of a graph or function: {input string: shape}."""
     graph = tf.Graph()
     with graph.as_default():
@@ -121,24 +126,24 @@ def _infer_all(graph_def, function):
         return shapes
 
 
-def layout_of(node, shapes, time_major):
+def layout_of(node: Any, shapes: Shapes, time_major: bool) -> Layout:
     """The Layout of a CudnnRNN node, from the Shapes around it; see plain/sizes.py."""
     found = _shapes_of(node, shapes, outputs=("output_h", "output_c"))
     return sizes.layout_of(found, attributes(node, STACK_ATTRS), time_major)
 
 
-def layer_of(node, shapes):
+def layer_of(node: Any, shapes: Shapes) -> sizes.Layer:
     """The Layer of a LayerRNN or LayerRNNPacked node."""
     found = _shapes_of(node, shapes, outputs=("output_h",))
     return sizes.layer_of(found, attributes(node, LAYER_ATTRS))
 
 
-def block_of(node, shapes):
+def block_of(node: Any, shapes: Shapes) -> tuple[int, int]:
     """H and I of a BlockLSTMV2 node."""
     return sizes.block_sizes_of(_shapes_of(node, shapes))
 
 
-def _shapes_of(node, shapes, outputs=()):
+def _shapes_of(node: Any, shapes: Shapes, outputs: Sequence[str] = ()) -> dict[str, _Sizes]:
     """The shapes of the inputs and some of the outputs of a node, by name."""
     op = signature(node.op)
     found = {name: shapes.of(ref) for name, ref in zip(op.inputs, node.input)}

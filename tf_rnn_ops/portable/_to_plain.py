@@ -2,7 +2,7 @@
 
 from typing import Any, Callable, NamedTuple
 
-from tf_rnn_ops._op_table import OPS, PREFIX, signature
+from tf_rnn_ops._op_table import OPS, PREFIX, Op, signature
 from tf_rnn_ops.params.layout import arguments_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable import _functions, _nodes, _sizes
@@ -34,12 +34,12 @@ class _Plain(NamedTuple):
     network: Any
     label: str
     op: str
-    sizes: dict
-    function: Callable
-    options: dict
+    sizes: dict[str, Any]
+    function: Callable[..., Any]
+    options: dict[str, Any]
 
 
-def _stack(node, place, call):
+def _stack(node: Any, place: Any, call: dict[str, Any]) -> _Plain:
     dropout = _nodes.attribute(node, "dropout", 0.0)
     if call["is_training"] and dropout > 0 and not place.inference:
         raise _nodes.CannotRewrite(
@@ -52,7 +52,7 @@ def _stack(node, place, call):
     return _Plain(layout, layout.rnn_mode, "CudnnRNNV3", known, _functions.plain_stack, options)
 
 
-def _layer(node, place, call):
+def _layer(node: Any, place: Any, call: dict[str, Any]) -> _Plain:
     # Also in training: the masks are input tensors, and the ops that draw them do not change.
     layer = _sizes.layer_of(node, place.shapes)
     known = sizes.layer_shapes(layer, call["time_major"])
@@ -62,7 +62,7 @@ def _layer(node, place, call):
     return _Plain(layer, label, "LayerRNN", known, _functions.plain_layer, options)
 
 
-def _quantized_layer(node, place, call):
+def _quantized_layer(node: Any, place: Any, call: dict[str, Any]) -> _Plain:
     op, time_major = "QuantizedLayerRNN", call["time_major"]
     layer = _sizes.layer_of(node, place.shapes)
     known = sizes.layer_shapes(layer, time_major)
@@ -73,7 +73,7 @@ def _quantized_layer(node, place, call):
     return _Plain(layer, label, op, known, _functions.plain_quantized_layer, options)
 
 
-def _block(node, place, call):
+def _block(node: Any, place: Any, call: dict[str, Any]) -> _Plain:
     known = sizes.block_shapes(*_sizes.block_of(node, place.shapes))
     attrs = _nodes.attributes(node, signature("BlockLSTMV2").attrs)
     return _Plain(None, "block_lstm", "BlockLSTMV2", known, _functions.plain_block, attrs)
@@ -89,14 +89,14 @@ _HOW = {
 }
 
 
-def concerns(node):
+def concerns(node: Any) -> bool:
     """Whether to_plain() replaces a node or raises an error with the reason."""
     if node.op.startswith(PREFIX):
         return node.op not in PACKING
     return node.op in OPS and node.op.startswith("CudnnRNN")
 
 
-def to_plain(node, place):
+def to_plain(node: Any, place: Any) -> str:
     """Replaces a node of the _rewrite.Place by ordinary ops.
 
     Returns:
@@ -111,10 +111,10 @@ def to_plain(node, place):
         _nodes.check(node)
     if node.name in place.read_by_gradients:
         raise _nodes.CannotRewrite(
-            "a gradient that was kept reads its reserve space; to='tf_rnn_ops' replaces both"
+            "a gradient that was kept reads its reserve space; tf_rnn_ops.enable_stock_ops() runs both"
         )
     how = _HOW.get(node.op.removeprefix(PREFIX))
-    if how is None:
+    if op is None or how is None:
         raise _nodes.CannotRewrite(_why_not(op))
     refs = _nodes.data_inputs(node)
     more = node.op in _WITH_MORE
@@ -159,7 +159,7 @@ def to_plain(node, place):
     return name
 
 
-def _why_not(op):
+def _why_not(op: Op | None) -> str:
     """The reason why no ordinary ops replace an op. `op`: an Op, or None."""
     if op is not None and op.outputs[0].endswith(("_backprop", "_grad")):
         return "it is a gradient op; TensorFlow computes the gradient of ordinary ops"

@@ -6,7 +6,7 @@ import pytest
 import wheel_description
 from packaging.requirements import Requirement
 
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 
 def fits(wheel):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 TIME, BATCH, SIZE, UNITS = 5, 3, 2, 4
 FILES = {"onnx": "m.onnx", "litert": "m.tflite", "openvino": "m.xml"}

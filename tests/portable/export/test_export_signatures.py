@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from support.selection import all_but
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 from tf_rnn_ops.keras._export import signatures
 
 TIME, SIZE = 5, 3

@@ -8,7 +8,7 @@ import keras
 import pytest
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 FUSED, LOOP = "UNIDIRECTIONAL_SEQUENCE_LSTM", "loop"
 
@@ -62,7 +62,7 @@ def count_fused(model):
 
 
 def ops_of(path):
-    from tf_rnn_ops.export.litert import flatbuffer
+    from tf_rnn_ops._formats.litert import flatbuffer
 
     with open(path, "rb") as file:
         return collections.Counter(flatbuffer.count_ops(file.read()))

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from support.selection import all_but
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 FUSED = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 BATCH, SIZE, UNITS = 2, 3, 4
@@ -141,7 +141,7 @@ def test_a_stack_after_a_masked_layer_of_one_row(first, time_major, export):
     stack = rnn.CudnnLSTM(UNITS, num_layers=2, time_major=time_major, **SEQUENCES)
     model, report, run, path = export(stack(y), inputs)
     assert report.layers[1].target_op == FUSED
-    from tf_rnn_ops.export.litert import flatbuffer
+    from tf_rnn_ops._formats.litert import flatbuffer
 
     with open(path, "rb") as file:
         assert flatbuffer.count_ops(file.read())[FUSED] == 2 + (first is keras.layers.LSTM)
@@ -206,7 +206,7 @@ def test_one_step_is_no_loop(export):
     outputs = [keras.layers.LSTM(UNITS)(inputs), keras.layers.GRU(UNITS)(inputs)]
     model, report, run, path = export(outputs, inputs, loops=False)
     assert {node.target_op for node in report.layers} == {"ordinary ops of one step"}
-    from tf_rnn_ops.export.litert import flatbuffer
+    from tf_rnn_ops._formats.litert import flatbuffer
 
     with open(path, "rb") as file:
         assert not flatbuffer.count_ops(file.read()).keys() & {"WHILE", FUSED}

@@ -16,7 +16,7 @@ from export_cases import LOOPS, NODES, SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops import params
-from tf_rnn_ops.export import onnx as writer
+from tf_rnn_ops._formats import onnx as writer
 
 
 @pytest.fixture(scope="module")

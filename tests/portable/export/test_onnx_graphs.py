@@ -8,8 +8,8 @@ import tensorflow as tf
 import tf_rnn_ops
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops._commands.export import main
-from tf_rnn_ops.export import onnx as writer
-from tf_rnn_ops.export.onnx import weights
+from tf_rnn_ops._formats import onnx as writer
+from tf_rnn_ops._formats.onnx import weights
 from tf_rnn_ops.params import Layout
 
 TIME, BATCH, SIZE, UNITS = 5, 3, 2, 4

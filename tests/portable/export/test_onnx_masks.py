@@ -11,7 +11,7 @@ from export_cases import SEQUENCES, SIZE, UNITS, check
 
 import tf_rnn_ops.keras as rnn
 from support.selection import all_but
-from tf_rnn_ops.export import onnx as writer
+from tf_rnn_ops._formats import onnx as writer
 
 L = keras.layers
 BATCH, TIME = 4, 6

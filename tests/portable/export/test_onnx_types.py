@@ -15,7 +15,7 @@ from export_cases import SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
 from support.selection import all_but
-from tf_rnn_ops.export import onnx as writer
+from tf_rnn_ops._formats import onnx as writer
 
 L = keras.layers
 TIME = 6

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from support.selection import all_but
-from tf_rnn_ops.export import formats
-from tf_rnn_ops.export.openvino import counterparts
+from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.openvino import node_types
 
 LOOP = "loop"
 SEQUENCES = {"lstm": "LSTMSequence", "gru": "GRUSequence", "simple": "RNNSequence"}
@@ -147,7 +147,7 @@ def test_float64_is_computed_in_float32(cell, tmp_path):
 
 def test_a_mode_without_a_node_is_a_loop(tmp_path, monkeypatch):
     """As of a new cell that the writer does not know."""
-    monkeypatch.delitem(counterparts.SEQUENCES, "gru")
+    monkeypatch.delitem(node_types.SEQUENCES, "gru")
     inputs = keras.Input((None, 3), name="x")
     model = keras.Model(inputs, {"y": networks.CELLS["gru"]()(inputs)})
     _, report = export(model, tmp_path, None, verify=True)
@@ -180,7 +180,7 @@ def test_both_directions_without_lengths_are_one_node(sizes, tmp_path, openvino)
 def test_extensions_read_a_loaded_model(tmp_path, openvino):
     import openvino as ov
 
-    from tf_rnn_ops.export import openvino_extensions
+    from tf_rnn_ops.portable import openvino_extensions
 
     model, signature, x = networks.make("stacks", (None, None))
     model.export(str(tmp_path / "m"), input_signature=signature, verbose=False)
@@ -197,7 +197,7 @@ def test_extensions_reject_a_folder(tmp_path, openvino):
     """OpenVINO would take each output of a node for the first one."""
     import openvino as ov
 
-    from tf_rnn_ops.export import openvino_extensions
+    from tf_rnn_ops.portable import openvino_extensions
 
     model = keras.Sequential([keras.Input((None, 3)), rnn.LSTM(4)])
     model.export(str(tmp_path / "m"), verbose=False)
@@ -211,7 +211,7 @@ def test_extensions_read_ops_of_tensorflow(openvino):
     """CudnnRNN of TensorFlow, in a function that is in memory."""
     import openvino as ov
 
-    from tf_rnn_ops.export import openvino_extensions
+    from tf_rnn_ops.portable import openvino_extensions
 
     layer = rnn.CudnnGRU(4, num_layers=2, return_sequences=True)
     x = np.random.default_rng(0).standard_normal((2, 5, 3)).astype(np.float32)

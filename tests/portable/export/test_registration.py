@@ -7,7 +7,7 @@ import types
 import pytest
 
 import tf_rnn_ops  # noqa: F401
-from tf_rnn_ops.export import hook
+from tf_rnn_ops._formats import tf2onnx_hook as hook
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def package(tmp_path, monkeypatch):
     calls = []
     registration = types.ModuleType("registration")
     registration.register = lambda: calls.append(sys.modules["fake_tf2onnx.tfonnx"].VALUE)
-    monkeypatch.setitem(sys.modules, "tf_rnn_ops.export.onnx.registration", registration)
+    monkeypatch.setitem(sys.modules, "tf_rnn_ops._formats.onnx.registration", registration)
     monkeypatch.setattr(hook, "_MODULE", "fake_tf2onnx.tfonnx")
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 SIZE, UNITS, TIME = 3, 4, 6
 SEQUENCES = {"return_sequences": True}

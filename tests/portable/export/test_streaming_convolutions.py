@@ -6,7 +6,7 @@ import pytest
 from stream_cases import FILES, drawn, model_of, outputs_of_file, sequence
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 from tf_rnn_ops.keras._export import feeds
 
 SIZE, TIME = 6, 12

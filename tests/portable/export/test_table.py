@@ -10,7 +10,7 @@ from export_cases import SEQUENCES, SIZE, UNITS, drawn
 from export_networks import BATCH
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "export.md"
 HEAD = "layer or op"

@@ -117,12 +117,12 @@ def _subjects(folder):
     keras.Sequential(layers).save(folder / "keras/model.keras")
     (folder / "checkpoint").mkdir()
     model, graph = folder / "model", folder / "graph"
-    check = ["--inputs", graph / "inputs.npz", "--outputs", *graphs.OUTPUTS]
+    check = ["--verify-inputs", graph / "inputs.npz", "--outputs", *graphs.OUTPUTS]
     targets = {"model": model / "target", "graph": graph / "target.pb"}
     arguments = {
         "model": [model / "source", targets["model"]],
         "graph": [graph / "source.pb", targets["graph"], *check],
-        "keras": [folder / "keras/model.keras", "--repeats", "1", "--batch", "2"],
+        "keras": [folder / "keras/model.keras", "--repeats", "1", "--batch-size", "2"],
     }
     mains = {
         "model": portable_command.main,

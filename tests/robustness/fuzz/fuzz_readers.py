@@ -78,8 +78,7 @@ def _graph(rng):
         if op == "CudnnRNNV3":
             arguments["sequence_lengths"] = tf.compat.v1.placeholder(tf.int32, [None])
         getattr(tf.raw_ops, op)(**arguments, rnn_mode=str(rng.choice(_MODES)))
-    to = str(rng.choice(["tensorflow", "tf_rnn_ops"]))
-    return graph.as_graph_def(), lambda s: portable.rewrite_graph_def(s, to=to)
+    return graph.as_graph_def(), portable.rewrite_graph_def
 
 
 def _checkpoint(rng):

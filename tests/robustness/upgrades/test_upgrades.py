@@ -45,7 +45,7 @@ def test_exported_saved_models_are_rewritten(stored, tmp_path):
     """To TensorFlow's ops, by what this version knows of the ops of then."""
     shutil.unpack_archive(STORED / stored / "layers.zip", tmp_path / "layers")
     values = _values(stored)
-    report = portable.rewrite_saved_model(tmp_path / "layers", tmp_path / "plain", "tensorflow")
+    report = portable.rewrite_saved_model(tmp_path / "layers", tmp_path / "plain")
     assert report.ok, report
     plain = tf.saved_model.load(tmp_path / "plain")
     np.testing.assert_allclose(_served(plain, values["x"]), values["layers"], **CLOSE)

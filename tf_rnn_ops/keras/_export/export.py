@@ -8,15 +8,15 @@ import numbers
 import os
 import pathlib
 import tempfile
-from typing import Any, Callable
+from typing import Any, Callable, Iterator, NamedTuple
 
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _whole
+from tf_rnn_ops import _atomic_write
+from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops._one_line import one_line
-from tf_rnn_ops.export import formats
-from tf_rnn_ops.export.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._convert.accelerate import Acceleration
 from tf_rnn_ops.keras._convert.convert import convert_silently
@@ -193,65 +193,67 @@ def export(
     _check_verify(verify, verify_inputs)
     target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
-    how = formats.options(format, quantize, opset)
+    options = formats.options(format, quantize, opset)
     module = formats.writer(format)
     # The number of steps of a stream is not that of its other inputs.
     fixed = None if streaming else time
-    signature = signatures.of(model, input_signature, batch_size, fixed)
+    signature, notes = _signature(model, format, input_signature, batch_size, fixed)
     if isinstance(verify_inputs, (str, os.PathLike)):
         verify_inputs = signatures.batch_of_file(verify_inputs, signature)
-    notes = signatures.changed_names(model, input_signature, signature)
-    if input_signature is None and signatures.has_open_batch(signature):
-        notes += signatures.opened_batch(model)
-        if format == "litert":
-            signature = signatures.of(model, None, 1, fixed)
-            notes.append("The batch size of the file is 1; batch_size gives another.")
     with (
-        _whole.whole(target) as unfinished,
+        _atomic_write.atomic_write(target) as unfinished,
         tempfile.TemporaryDirectory() as folder,
         Progress(print_fn) as progress,
     ):
         progress.show("tracing the model")
-        saved = str(unfinished) if format == formats.SAVED_MODEL else folder
         outputs = Outputs(model, format)
+        folder = str(unfinished) if format == formats.SAVED_MODEL else folder
         make_stream = functools.partial(_stream, time=time) if streaming else None
-        looping, stream, became_float, layer_names = _save(
-            model, saved, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs
-        )
-        if looping and not loops:
-            first = looping[0]
+        saved = _save(model, folder, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs)
+        if saved.looping and not loops:
+            first = saved.looping[0]
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
         progress.show(f"writing {target.name}")
-        layers = [
-            dataclasses.replace(layer, name=layer_names.of(layer.name))
-            for layer in module.write(saved, str(unfinished), loops=loops, **how)
-        ]
+        layers = module.write(folder, str(unfinished), loops=loops, **options)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
-        if note := _why_not_run(verify, format):
-            found: dict[str, Any] = {"note": note}
-        else:
+        checked: dict[str, Any] = {"note": _why_not_run(verify, format)}
+        if not checked["note"]:
             file = verification.File(
-                called=stream or signature,
+                called=saved.stream or signature,
                 load=functools.partial(module.load, str(unfinished)),
                 in_int8=quantize is not None,
                 in_float32=format in formats.WITHOUT_FLOAT64,
             )
-            found = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
-    if became_float and quantize is None:
-        notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
-    found["note"] = " ".join(filter(None, [*notes, *outputs.notes(), found["note"]]))
-    layers += looping
-    report = Exported(str(target), format, layers, size, printed=print_fn is not None, **found)
+            checked = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
+    if saved.became_float and quantize is None:
+        notes.append(f"The int8 weights of {', '.join(saved.became_float)} are stored as floats.")
+    checked["note"] = " ".join(filter(None, [*notes, *outputs.notes(), checked["note"]]))
+    layers = [*map(saved.named, layers), *saved.looping]
+    report = Exported(str(target), format, layers, size, printed=print_fn is not None, **checked)
     if print_fn is not None:
         print_fn(report.table())
     return report
 
 
-def _why_not_run(verify, format):
+def _signature(
+    model: keras.Model, format: str, given: Any, batch_size: int | None, time: int | None
+) -> tuple[list, list[str]]:
+    """The signature of a file, and sentences on names and sizes that are not those of the model."""
+    signature = signatures.of(model, given, batch_size, time)
+    notes = signatures.changed_names(model, given, signature)
+    if given is None and signatures.has_open_batch(signature):
+        notes += signatures.opened_batch(model)
+        if format == "litert":
+            signature = signatures.of(model, None, 1, time)
+            notes.append("The batch size of the file is 1; batch_size gives another.")
+    return signature, notes
+
+
+def _why_not_run(verify: bool, format: str) -> str:
     return "The file was not run." if not verify else formats.why_not_run(format)
 
 
-def _check_types(model, path, print_fn):
+def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.Model):
         raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
@@ -261,7 +263,7 @@ def _check_types(model, path, print_fn):
         raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
 
 
-def _check_verify(verify, verify_inputs):
+def _check_verify(verify: Any, verify_inputs: Any) -> None:
     if not isinstance(verify, bool):
         raise TypeError(
             f"verify must be True or False, but it is a {type(verify).__name__}: verify_inputs takes a batch."
@@ -270,7 +272,7 @@ def _check_verify(verify, verify_inputs):
         raise ValueError("verify_inputs has no effect with verify=False: leave out one of the two.")
 
 
-def _check_numbers(batch_size, time, tolerance):
+def _check_numbers(batch_size: Any, time: int | None, tolerance: Any) -> None:
     for name, size in (("batch_size", batch_size), ("time", time)):
         if size is not None and (not _is_a(numbers.Integral, size) or size < 1):
             raise ValueError(f"{name} must be a positive integer or None, but it is {size!r}.")
@@ -278,29 +280,50 @@ def _check_numbers(batch_size, time, tolerance):
         raise ValueError(f"tolerance must be a number from 0 on or None, but it is {tolerance!r}.")
 
 
-def _is_a(kind, value):
+def _is_a(kind: type, value: Any) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _save(model, folder, signature, make_stream, in_float, outputs):
-    """Writes the SavedModel from which the other formats are made.
+class _Saved(NamedTuple):
+    """The SavedModel from which the other formats are made.
 
-    Returns:
-        An ExportedLayer for each layer on Keras's implementation, the Stream or None, with in_float the names of the
-        recurrent layers whose int8 weights became floats, and the LayerNames.
+    Attributes:
+        looping: An ExportedLayer for each layer on Keras's implementation.
+        stream: The Stream, or None.
+        became_float: The names of the recurrent layers whose int8 weights became floats.
+        layer_names: The LayerNames.
     """
+
+    looping: list[ExportedLayer]
+    stream: Stream | None
+    became_float: list[str]
+    layer_names: LayerNames
+
+    def named(self, layer: ExportedLayer) -> ExportedLayer:
+        """The report of a writer on a layer, with the names that explain() has."""
+        return dataclasses.replace(layer, name=self.layer_names.of(layer.name))
+
+
+def _save(
+    model: keras.Model,
+    folder: str,
+    signature: list,
+    make_stream: Callable | None,
+    in_float: bool,
+    outputs: Outputs,
+) -> _Saved:
+    """Writes the _Saved. `in_float`: whether recurrent layers get floats for int8 weights."""
     with _on_ops(model) as ours:
         names = int8_error.dequantize(ours) if in_float and ours is not model else []
-        stream = make_stream(ours, signature) if make_stream else None
-        function, signature = (
-            (stream.function, stream.signature) if stream else (ours.__call__, signature)
-        )
-        if stream is None:  # its number of steps is known
+        layer_names, stream = LayerNames(ours), None
+        function = ours.__call__
+        if make_stream is None:  # the number of steps of a stream is known
             known_faults.refuse(ours, signature)
-        function = outputs.of(function, signature)
-        layer_names = LayerNames(ours)
-        if stream:
+        else:
+            stream = make_stream(ours, signature)
             stream.observe = layer_names.run
+            function, signature = stream.function, stream.signature
+        function = outputs.of(function, signature)
         with layer_calls.replaced(layer_names.run):
             _write_saved_model(ours, folder, function, signature)
         rows = explain(ours, print_fn=None)
@@ -309,15 +332,17 @@ def _save(model, folder, signature, make_stream, in_float, outputs):
         for row in rows
         if row.path == paths.KERAS
     ]
-    return looping, stream, names, layer_names
+    return _Saved(looping, stream, names, layer_names)
 
 
 class _CannotBeCalled(ValueError):
     """The model does not accept the signature."""
 
 
-def _write_saved_model(model, folder, function, signature):
-    def serve(*arguments):
+def _write_saved_model(
+    model: keras.Model, folder: str, function: Callable, signature: list
+) -> None:
+    def serve(*arguments: Any) -> Any:
         try:
             return function(*arguments)
         except Exception as error:  # layers may raise any error for a wrong signature
@@ -341,7 +366,7 @@ def _write_saved_model(model, folder, function, signature):
         raise ValueError(f"The model cannot be saved: {one_line(error)}") from error
 
 
-def _stream(model, signature, time):
+def _stream(model: keras.Model, signature: list, time: int | None) -> Stream:
     try:
         return Stream(model, signature, time)
     except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
@@ -349,10 +374,11 @@ def _stream(model, signature, time):
 
 
 @contextlib.contextmanager
-def _on_ops(model):
+def _on_ops(model: keras.Model) -> Iterator[keras.Model]:
     """The model on the layers of this package, or under accelerate() if it cannot be copied."""
+    path: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
     try:
-        ours, path = convert_silently(model, compiled=False), contextlib.nullcontext()
+        ours = convert_silently(model, compiled=False)
     except ValueError:
         ours, path = model, Acceleration()
     with path:

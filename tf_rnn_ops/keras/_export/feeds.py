@@ -1,12 +1,14 @@
 """The data to compare a model with the file that was made of it."""
 
+from typing import Any, Callable
+
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _keras_batch
+from tf_rnn_ops import _random_batch
 from tf_rnn_ops.keras._export import signatures
-from tf_rnn_ops.keras._export.streaming import NEXT
+from tf_rnn_ops.keras._export.streaming import NEXT, Stream
 
 # The number of calls of a file for streaming.
 _CALLS = 4
@@ -26,7 +28,7 @@ class Batch:
 
     note = ""
 
-    def __init__(self, model, signature, given):
+    def __init__(self, model: keras.Model, signature: list, given: Any) -> None:
         """Checks the given batch, or makes up batches.
 
         Args:
@@ -37,8 +39,8 @@ class Batch:
         self._signature = signature
         # The first call again, since a runtime may keep something of the calls before.
         if given is None:
-            first = _made_up(model, signature)
-            self.calls = [first, _made_up(model, signature, **_OTHER_SIZES), first]
+            first = _random(model, signature)
+            self.calls = [first, _random(model, signature, **_OTHER_SIZES), first]
         else:
             batches = _cut(signature, given)
             self.calls = [_given(signature, batch) for batch in batches]
@@ -46,7 +48,9 @@ class Batch:
         self.first_arguments = self.calls[0]
         self.first_feed = _by_name(signature, self.first_arguments)
 
-    def results(self, call, arguments, want):
+    def results(
+        self, call: Callable, arguments: Any, want: dict[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
         """The results of the file.
 
         Args:
@@ -68,7 +72,7 @@ class Steps:
         note: A sentence on a sequence that was repeated; otherwise empty.
     """
 
-    def __init__(self, model, stream, given):
+    def __init__(self, model: keras.Model, stream: Stream, given: Any) -> None:
         """Checks the given sequence, or makes up a sequence.
 
         Args:
@@ -81,7 +85,7 @@ class Steps:
         self._signature = stream.signature[:count]
         calls = _CALLS if given is None else None
         longer = keras.tree.map_structure(lambda spec: self._longer(spec, calls), self._signature)
-        arguments = _made_up(model, longer) if given is None else _given(longer, given)
+        arguments = _random(model, longer) if given is None else _given(longer, given)
         arguments = keras.tree.map_structure(self._begun, self._signature, arguments)
         self._calls, self.note = self._count_calls(arguments), ""
         if self._calls == 1 and stream.sequences:
@@ -97,20 +101,20 @@ class Steps:
         self.first_arguments = keras.tree.map_structure(self._piece, self._signature, arguments)
         self.first_feed = self._feed(0, self._initial_states())
 
-    def _longer(self, spec, calls):
+    def _longer(self, spec: tf.TensorSpec, calls: int | None) -> tf.TensorSpec:
         """The spec of a sequence for `calls` calls; with None, for any number of calls."""
         if spec.name not in self._stream.sequences:
             return spec
         steps = calls and calls * spec.shape[1]
         return tf.TensorSpec([spec.shape[0], steps, *spec.shape[2:]], spec.dtype, spec.name)
 
-    def _begun(self, spec, array):
+    def _begun(self, spec: tf.TensorSpec, array: np.ndarray) -> np.ndarray:
         return np.zeros_like(array) if spec.name in self._stream.states else array
 
-    def _repeated(self, spec, array):
+    def _repeated(self, spec: tf.TensorSpec, array: np.ndarray) -> np.ndarray:
         return np.concatenate([array] * _CALLS, 1) if spec.name in self._stream.sequences else array
 
-    def _count_calls(self, arguments):
+    def _count_calls(self, arguments: Any) -> int:
         arrays, counts = _by_name(self._signature, arguments), set()
         for spec in keras.tree.flatten(self._signature):
             if spec.name in self._stream.sequences:
@@ -128,10 +132,12 @@ class Steps:
             )
         return counts.pop() if counts else 1
 
-    def _piece(self, spec, array, k=0):
+    def _piece(self, spec: tf.TensorSpec, array: np.ndarray, k: int = 0) -> np.ndarray:
         return np.split(array, self._calls, 1)[k] if spec.name in self._stream.sequences else array
 
-    def results(self, call, arguments, want):
+    def results(
+        self, call: Callable, arguments: Any, want: dict[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
         """The results of all calls of the file, joined.
 
         Args:
@@ -150,27 +156,27 @@ class Steps:
             for output in want
         }
 
-    def _initial_states(self):
+    def _initial_states(self) -> dict[str, np.ndarray]:
         states = {name: a for name, a in self._arrays.items() if name in self._stream.states}
         rows = next(iter(self._arrays.values())).shape[0]
         for spec in self._stream.signature[-1].values() if self._stream.has_own_states else ():
             states[spec.name] = np.zeros([rows, *spec.shape[1:]], spec.dtype.as_numpy_dtype)
         return states
 
-    def _feed(self, k, states):
+    def _feed(self, k: int, states: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         specs = keras.tree.flatten(self._signature)
         return {spec.name: self._piece(spec, self._arrays[spec.name], k) for spec in specs} | states
 
 
-def _made_up(model, signature, **sizes):
-    return _refuse_empty(signature, _keras_batch.batch_for(model, signature, **sizes))
+def _random(model: keras.Model, signature: list, **sizes: Any) -> Any:
+    return _refuse_empty(signature, _random_batch.batch_for(model, signature, **sizes))
 
 
-def _given(signature, batch):
+def _given(signature: list, batch: Any) -> Any:
     return _refuse_empty(signature, signatures.arguments(signature, batch))
 
 
-def _refuse_empty(signature, arguments):
+def _refuse_empty(signature: list, arguments: Any) -> Any:
     for name, array in _by_name(signature, arguments).items():
         # WHY: there is nothing to compare, and ONNX Runtime ends the process at a batch without rows.
         if not array.size:
@@ -180,7 +186,7 @@ def _refuse_empty(signature, arguments):
     return arguments
 
 
-def _cut(signature, batch):
+def _cut(signature: list, batch: Any) -> list:
     """A list of batches of the known batch size of a signature that together are the batch."""
     wanted = {spec.shape[0] for spec in keras.tree.flatten(signature) if spec.shape.rank}
     given = {np.shape(array)[0] for array in keras.tree.flatten(batch) if np.ndim(array)}
@@ -195,11 +201,11 @@ def _cut(signature, batch):
     return [batch]
 
 
-def _by_name(signature, arguments):
+def _by_name(signature: list, arguments: Any) -> dict[str, Any]:
     return {spec.name: a for spec, a in zip(*map(keras.tree.flatten, (signature, arguments)))}
 
 
-def _joined(pieces, want):
+def _joined(pieces: list[np.ndarray], want: np.ndarray) -> np.ndarray:
     """Joins the pieces of a result with one value for each step.
 
     For other results it returns the last piece.

@@ -1,5 +1,7 @@
 """The error of int8 weights in a model, which says how far a file with such weights may be from it."""
 
+from typing import Any, Callable
+
 import keras
 import numpy as np
 
@@ -10,19 +12,21 @@ from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 
-def is_quantized(model):
+def is_quantized(model: keras.Model) -> bool:
     """Whether a layer of a model has int8 weights."""
     return any(getattr(layer, "quantization_mode", None) for layer in flatten_layers(model))
 
 
-def dequantize(model):
+def dequantize(model: keras.Model) -> list[str]:
     """Gives the recurrent layers of a model float weights. Returns the names of those that had int8 weights."""
-    names = []
-    for layer in flatten_layers(model):
-        if isinstance(layer, OneOp) and eligibility.is_quantized(layer):
-            quantization.dequantize(layer)
-            names.append(layer.name)
-    return names
+    quantized: list[keras.layers.Layer] = [
+        layer
+        for layer in flatten_layers(model)
+        if isinstance(layer, OneOp) and eligibility.is_quantized(layer)
+    ]
+    for layer in quantized:
+        quantization.dequantize(layer)
+    return [layer.name for layer in quantized]
 
 
 class Int8Error:
@@ -32,14 +36,20 @@ class Int8Error:
         is_known: Whether there is such a copy. There is none of a model that cannot be copied or that keeps states.
     """
 
-    def __init__(self, model):
-        self._copy, self._found = None, {}
+    def __init__(self, model: keras.Model) -> None:
+        self._copy: Any = None
+        self._found: dict[str, float] = {}
         stateful = any(getattr(layer, "stateful", False) for layer in flatten_layers(model))
         if isinstance(model, keras.Model) and not stateful:
             self._copy = _copy(model)
         self.is_known = self._copy is not None
 
-    def of(self, arguments, want, results):
+    def of(
+        self,
+        arguments: Any,
+        want: dict[str, np.ndarray],
+        results: Callable[[Any], dict[str, np.ndarray]],
+    ) -> dict[str, float]:
         """{name of an output: largest difference in this call and the calls before}.
 
         Args:
@@ -54,7 +64,7 @@ class Int8Error:
         return self._found
 
 
-def _copy(model):
+def _copy(model: keras.Model) -> keras.Model | None:
     try:
         if not is_quantized(model):
             return convert_silently(model, quantize="int8", compiled=False)
@@ -65,7 +75,7 @@ def _copy(model):
     return copy
 
 
-def _largest(got, want):
+def _largest(got: Any, want: np.ndarray) -> float:
     if want.dtype.kind not in "fcV" or not want.size:
         return 0.0
     wide = np.complex128 if want.dtype.kind == "c" else np.float64

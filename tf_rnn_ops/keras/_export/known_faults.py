@@ -8,7 +8,7 @@ import tensorflow as tf
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 
-def refuse(model, signature):
+def refuse(model: keras.Model, signature: list) -> None:
     """Raises ValueError for a TimeDistributed layer over an open number of steps, if Keras counts them wrongly.
 
     Args:
@@ -26,11 +26,11 @@ def refuse(model, signature):
                 )
 
 
-def _has_open_steps(shape):
+def _has_open_steps(shape: tf.TensorShape) -> bool:
     return shape.rank is not None and shape.rank > 1 and shape[1] is None
 
 
-def _may_be_open(layer):
+def _may_be_open(layer: keras.layers.Layer) -> bool:
     """Whether the number of steps of a layer is open, or not known because it has several inputs or none."""
     try:
         return layer.input.shape[1] is None
@@ -39,7 +39,7 @@ def _may_be_open(layer):
 
 
 @functools.lru_cache(maxsize=1)
-def _counts_rows_as_steps():
+def _counts_rows_as_steps() -> bool:
     layer = keras.layers.TimeDistributed(keras.layers.Identity())
     function = tf.function(layer.call, autograph=False)
     function = function.get_concrete_function(tf.TensorSpec([None, None, 1]))

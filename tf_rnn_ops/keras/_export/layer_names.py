@@ -1,7 +1,9 @@
 """The names of the layers whose nodes a graph has."""
 
 import re
+from typing import Any, Callable
 
+import keras
 import tensorflow as tf
 
 
@@ -11,15 +13,17 @@ class LayerNames:
     Example: in a graph of the layer 'lstm_1' of the layer 'pair', a node may be 'functional_1/pair_2/lstm_1_1/Op'.
     """
 
-    def __init__(self, model):
+    def __init__(self, model: keras.Model) -> None:
         """Begins without calls.
 
         Args:
             model: The model, whose own name the names do not have.
         """
-        self._model, self._around, self._names = model, [], {}
+        self._model = model
+        self._around: list[str] = []
+        self._names: dict[str, str] = {}
 
-    def run(self, original, layer, *args, **kwargs):
+    def run(self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
         """Calls a layer, for layer_calls.replaced."""
         if layer is self._model:
             return original(layer, *args, **kwargs)
@@ -39,7 +43,7 @@ class LayerNames:
                 self._names[found[0]] = name
         return result
 
-    def of(self, node):
+    def of(self, node: str) -> str:
         """The names of the layers around a node and of its layer, such as 'pair/lstm_1'."""
         parts = node.split("/")
         for k in range(len(parts), 0, -1):

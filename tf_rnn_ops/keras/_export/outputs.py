@@ -1,16 +1,18 @@
 """The outputs of a model, by their names in a file."""
 
+from typing import Any, Callable
+
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.export import formats
+from tf_rnn_ops._formats import formats
 
 
 class Outputs:
     """The outputs of a model in a file of a format."""
 
-    def __init__(self, model, format):
+    def __init__(self, model: keras.Model, format: str) -> None:
         """Stores what the names depend on.
 
         Args:
@@ -21,19 +23,19 @@ class Outputs:
         # WHY not always: the endpoint of a SavedModel returns the structure of the model.
         self._flat = format != formats.SAVED_MODEL
         self._known = getattr(model, "output", None)
-        self._renamed = {}
+        self._renamed: dict[str, str] = {}
 
-    def notes(self):
+    def notes(self) -> list[str]:
         """Sentences on outputs that have another name in the file."""
         return formats.notes_on(self._renamed)
 
-    def of(self, function, signature):
+    def of(self, function: Callable, signature: list) -> Callable:
         """The function to export for a function of the arguments of a signature."""
         if not self._flat and self._known is not None and not _is_nested(self._known):
             return function
         inputs = {spec.name for spec in keras.tree.flatten(signature)}
 
-        def flat(*arguments):
+        def flat(*arguments: Any) -> Any:
             results = function(*arguments)
             if not self._flat and not _is_nested(results):
                 return results
@@ -45,19 +47,19 @@ class Outputs:
 
         return flat
 
-    def results(self, outputs):
+    def results(self, outputs: Any) -> dict[str, np.ndarray]:
         """{name in the file: output of the model, as an array}."""
         return {self._renamed.get(n, n): np.asarray(one) for n, one in named(outputs).items()}
 
 
-def named(outputs):
+def named(outputs: Any) -> dict[str, Any]:
     """{name in a signature: output of the model}."""
     if isinstance(outputs, dict) and not any(map(keras.tree.is_nested, outputs.values())):
         return dict(outputs)
     return {f"output_{k}": one for k, one in enumerate(keras.tree.flatten(outputs))}
 
 
-def _is_nested(outputs):
+def _is_nested(outputs: Any) -> bool:
     """Whether outputs are not a tensor, a list or a dict of tensors."""
     if isinstance(outputs, dict):
         outputs = list(outputs.values())

@@ -4,17 +4,20 @@ import contextlib
 import os
 import re
 import textwrap
-import zipfile
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops import _npz
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 
-def of(model, given, batch_size=None, time=None):
+def of(
+    model: keras.Model, given: Any, batch_size: int | None = None, time: int | None = None
+) -> list:
     """The signature of a model for an export.
 
     Args:
@@ -47,7 +50,7 @@ def of(model, given, batch_size=None, time=None):
     return _named(specs)
 
 
-def changed_names(model, given, signature):
+def changed_names(model: keras.Model, given: Any, signature: list) -> list[str]:
     """Sentences on inputs whose names `of` has changed.
 
     Args:
@@ -64,7 +67,7 @@ def changed_names(model, given, signature):
     ]
 
 
-def _given_or_recorded(model, given):
+def _given_or_recorded(model: keras.Model, given: Any) -> list:
     if not model.built:
         raise ValueError(
             f"The model {model.name!r} must be built: call it once, or give it a keras.Input."
@@ -79,7 +82,7 @@ def _given_or_recorded(model, given):
     return list(given)
 
 
-def opened_batch(model):
+def opened_batch(model: keras.Model) -> list[str]:
     """A sentence if `of` has opened the batch size that a Sequential has from its first batch."""
     if isinstance(model, keras.Sequential) and models.made_its_input(model):
         (before,), (after,) = model.inputs, _recorded(model)
@@ -88,12 +91,12 @@ def opened_batch(model):
     return []
 
 
-def has_open_batch(signature):
+def has_open_batch(signature: list) -> bool:
     """Whether a spec has an open first size."""
     return any(spec.shape[0] is None for spec in keras.tree.flatten(signature) if spec.shape.rank)
 
 
-def _recorded(model):
+def _recorded(model: keras.Model) -> list:
     """The inputs of a model in their structure, for each argument of the model."""
     if isinstance(model, keras.Sequential):
         # WHY not model.input: it is the input of a call of the model, such as one in another model.
@@ -116,14 +119,14 @@ def _recorded(model):
         ) from None
 
 
-def _without_first_batch(model, tensor):
+def _without_first_batch(model: keras.Model, tensor: keras.KerasTensor) -> keras.InputSpec:
     """The spec of the input of a Sequential; open in B if Keras took it from the first batch."""
     stateful = any(getattr(layer, "stateful", False) for layer in flatten_layers(model))
     batch_size = tensor.shape[0] if stateful or not models.made_its_input(model) else None
     return keras.InputSpec(tensor.dtype, (batch_size, *tensor.shape[1:]), name=tensor.name)
 
 
-def _specs_of(shape, name, dtype):
+def _specs_of(shape: Any, name: str, dtype: Any) -> Any:
     """Specs of an open batch size from the shapes that a model has recorded."""
     if isinstance(shape, dict):
         return {key: _specs_of(one, str(key), dtype) for key, one in shape.items()}
@@ -134,7 +137,7 @@ def _specs_of(shape, name, dtype):
     return [_specs_of(one, f"{name}_{k}", dtype) for k, one in enumerate(shape)]
 
 
-def _spec(spec):
+def _spec(spec: Any) -> tf.TensorSpec:
     if getattr(spec, "shape", None) is None or getattr(spec, "dtype", None) is None:
         raise ValueError(
             "input_signature must consist of specs with shape and dtype, such as keras.InputSpec, but it "
@@ -148,37 +151,37 @@ def _spec(spec):
     return tf.TensorSpec(spec.shape, dtype, getattr(spec, "name", None))
 
 
-def _first_batch_size(signature):
+def _first_batch_size(signature: list) -> int | None:
     return next((one.shape[0] for one in keras.tree.flatten(signature) if one.shape.rank), None)
 
 
-def _with_batch_size(spec, before, batch_size):
+def _with_batch_size(spec: tf.TensorSpec, before: int | None, batch_size: int) -> tf.TensorSpec:
     if not spec.shape.rank or spec.shape[0] != before:
         return spec
     return tf.TensorSpec([batch_size, *spec.shape[1:]], spec.dtype, spec.name)
 
 
-def _has_open_time(spec):
+def _has_open_time(spec: tf.TensorSpec) -> bool:
     return (spec.shape.rank or 0) > 1 and spec.shape[1] is None
 
 
-def _with_time(spec, time):
+def _with_time(spec: tf.TensorSpec, time: int) -> tf.TensorSpec:
     if not _has_open_time(spec):
         return spec
     return tf.TensorSpec([spec.shape[0], time, *spec.shape[2:]], spec.dtype, spec.name)
 
 
-def _named(signature):
+def _named(signature: list) -> list:
     """The signature with unique names that TensorFlow does not change."""
-    taken = set()
+    taken: set[str] = set()
 
-    def name(spec):
+    def name(spec: tf.TensorSpec) -> tf.TensorSpec:
         return tf.TensorSpec(spec.shape, spec.dtype, free_name(spec.name or "args_0", taken))
 
     return keras.tree.map_structure(name, signature)
 
 
-def free_name(wanted, taken):
+def free_name(wanted: str, taken: set[str]) -> str:
     """A name that is similar to `wanted`, not in `taken`, and that TensorFlow keeps.
 
     It is added to `taken`, in lower case, since TensorFlow's functions do not distinguish case.
@@ -192,13 +195,13 @@ def free_name(wanted, taken):
     return found
 
 
-def _allowed(name):
+def _allowed(name: str) -> str:
     """The name with the characters that TensorFlow keeps."""
     base = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return base if base[:1].isalpha() else f"arg_{base}"
 
 
-def arguments(signature, batch):
+def arguments(signature: list, batch: Any) -> list:
     """A batch as a list of arguments in the types of the signature.
 
     Raises:
@@ -218,7 +221,7 @@ def arguments(signature, batch):
             f"of these names, but it has the structure {textwrap.shorten(str(shapes), 200)}."
         )
 
-    def array(spec, value):
+    def array(spec: tf.TensorSpec, value: Any) -> np.ndarray:
         try:
             value = np.asarray(value)
             converted = value.astype(spec.dtype.as_numpy_dtype)
@@ -239,7 +242,7 @@ def arguments(signature, batch):
     return keras.tree.pack_sequence_as(signature, list(arrays))
 
 
-def _same_structure(wanted, given):
+def _same_structure(wanted: list, given: Any) -> bool:
     try:
         keras.tree.assert_same_structure(wanted, _in_lists(given))
     except (TypeError, ValueError):
@@ -247,7 +250,7 @@ def _same_structure(wanted, given):
     return True
 
 
-def _by_names(signature, batch):
+def _by_names(signature: list, batch: Any) -> Any:
     """The arguments for a dict by the names of the inputs, or for a list with a single input.
 
     predict_on_batch takes them for inputs of any structure.
@@ -264,17 +267,13 @@ def _by_names(signature, batch):
     return keras.tree.pack_sequence_as(signature, [arrays[spec.name] for spec in specs])
 
 
-def batch_of_file(path, signature):
+def batch_of_file(path: str | os.PathLike[str], signature: list) -> Any:
     """The arrays of a file of np.savez, which has an array for each input by its name, as a batch.
 
     Raises:
         ValueError: There is no such file, or it has other names.
     """
-    try:
-        with np.load(os.path.expanduser(path)) as file:
-            arrays = dict(file)
-    except (AttributeError, EOFError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"verify_inputs: {path} is not a file of np.savez: {error}") from error
+    arrays = _npz.arrays_of(path)
     names = [spec.name for spec in keras.tree.flatten(signature)]
     if sorted(arrays) != sorted(names):
         raise ValueError(
@@ -284,7 +283,7 @@ def batch_of_file(path, signature):
     return batch[0] if len(batch) == 1 else batch
 
 
-def _in_lists(structure):
+def _in_lists(structure: Any) -> Any:
     """The structure with lists for tuples, between which predict_on_batch makes no difference."""
     if isinstance(structure, dict):
         return {key: _in_lists(one) for key, one in structure.items()}

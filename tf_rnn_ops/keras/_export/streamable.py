@@ -10,7 +10,7 @@ _BACKWARDS = "it reads its input backwards, from the last step"
 _BOTH = "it also reads its input backwards, from the last step"
 
 
-def _classes(*names):
+def _classes(*names: str) -> tuple[type, ...]:
     """The classes of keras.layers with these names that this Keras has."""
     return tuple(getattr(keras.layers, name) for name in names if hasattr(keras.layers, name))
 
@@ -60,7 +60,7 @@ def check(model: keras.Model, calls: list[Call]) -> None:
             )
 
 
-def _hidden(model, calls):
+def _hidden(model: keras.Model, calls: list[Call]) -> set[keras.layers.Layer]:
     """The recurrent layers that are not called, without those that begin with zeros at each step."""
     layers = flatten_layers(model)
     found = {layer for layer in layers if is_recurrent(layer)} - {call.layer for call in calls}
@@ -90,7 +90,7 @@ def reason_against(call: Call) -> str:
     return reason
 
 
-def _of_recurrent(call):
+def _of_recurrent(call: Call) -> str:
     if not reads_time(call):
         return ""
     if call.shapes.get("sequence_lengths"):
@@ -103,11 +103,11 @@ def _of_recurrent(call):
     return _BOTH if both else ""
 
 
-def _has_own_call(layer):
+def _has_own_call(layer: keras.layers.Layer) -> bool:
     return not type(layer).call.__module__.startswith(("keras.", "tf_rnn_ops."))
 
 
-def _of_causal(call):
+def _of_causal(call: Call) -> str:
     layer = call.layer
     growing = set().union(*call.first)
     if not growing:
@@ -121,7 +121,7 @@ def _of_causal(call):
     return ""
 
 
-def _combines(call):
+def _combines(call: Call) -> bool:
     """Whether a layer combines elements along a dimension that grows with the steps."""
     layer, growing = call.layer, set().union(*call.first)
     if isinstance(layer, (*_OF_LISTS, *_OF_QUERIES)):
@@ -133,7 +133,7 @@ def _combines(call):
     return any(map(set.intersection, call.first, _axes(call)))
 
 
-def _attends_to_steps(call):
+def _attends_to_steps(call: Call) -> bool:
     """Whether an attention has keys or values that grow, or queries that depend on their position."""
     if isinstance(call.layer, _OF_LISTS):
         axes, queries, others = {1}, call.first[:1], call.first[1:]
@@ -146,17 +146,17 @@ def _attends_to_steps(call):
     return bool(any(queries) and call.options.get("use_causal_mask"))
 
 
-def _has_window(layer, axis):
+def _has_window(layer: keras.layers.Layer, axis: int) -> bool:
     """Whether a layer with windows sees more than one element along an axis, or along all channels."""
     channels_last = layer.data_format == "channels_last"
     k = axis - (1 if channels_last else 2)
-    windows = [getattr(layer, name, None) for name in ("kernel_size", "pool_size", "strides")]
-    windows = [(one,) if isinstance(one, int) else one for one in windows if one]
+    sizes = [getattr(layer, name, None) for name in ("kernel_size", "pool_size", "strides")]
+    windows = [(size,) if isinstance(size, int) else size for size in sizes if size]
     is_spatial = 0 <= k < min(map(len, windows), default=0)
-    return not is_spatial or any(one[k] != 1 for one in windows)
+    return not is_spatial or any(window[k] != 1 for window in windows)
 
 
-def _axes(call):
+def _axes(call: Call) -> list[set[int]]:
     """For each tensor the dimensions that the arguments `axis` or `axes` of a layer name, from 0."""
     shapes = next(iter(call.shapes.values()), [])
     axes = getattr(call.layer, "axis", getattr(call.layer, "axes", None))
@@ -170,10 +170,10 @@ def _axes(call):
     return [{axis % len(shape) for axis in axes if shape} for shape in shapes]
 
 
-def _is_int(value):
+def _is_int(value: object) -> bool:
     return isinstance(value, int)
 
 
-def _keras_name(layer):
+def _keras_name(layer: keras.layers.Layer) -> str:
     """The name of the class of Keras that a layer has, or that the class of a user is derived from."""
     return next(cls.__name__ for cls in type(layer).__mro__ if cls.__module__.startswith("keras."))

@@ -74,11 +74,8 @@ class Stream:
                 f"The model {model.name!r} cannot stream, because it has no recurrent layer and no causal Conv1D over "
                 "the steps of an input: export it with streaming=False."
             )
-        # Trace once with a state for every layer, and keep the states that the trace used. Layers whose initial
-        # states are inputs of the model used none.
-        self.signature, self.has_own_states = [*arguments, specs], True
-        self.states: dict[str, Any] = {}
-        tf.function(self.function, autograph=False).get_concrete_function(*self.signature)
+        # Layers whose initial states are inputs of the model need no other states.
+        self.states = self._states_in_use(arguments, specs)
         own = {name: spec for name, spec in specs.items() if name in self.states}
         self.has_own_states = bool(own)
         self.signature = [*arguments, own] if own else arguments
@@ -93,41 +90,75 @@ class Stream:
             The outputs of the model by their names in a signature, and the next states.
         """
         *own, states = arguments if self.has_own_states else (*arguments, {})
+        results, _ = self._run(own, states)
+        return results
+
+    def _states_in_use(self, arguments: list, specs: dict[str, Any]) -> dict[str, Any]:
+        """The attribute `states`, by a trace with a state for every layer."""
+        found: dict[str, Any] = {}
+
+        def run(*tensors: Any) -> dict[str, Any]:
+            *own, states = tensors
+            results, names = self._run(own, states)
+            found.update(names)
+            return results
+
+        tf.function(run, autograph=False).get_concrete_function(*arguments, specs)
+        return found
+
+    def _run(
+        self, own: list, states: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, str | None]]:
+        """Runs the model.
+
+        Args:
+            own: The arguments of the model.
+            states: {name of a state that is not an argument: tensor}.
+
+        Returns:
+            The results of `function`, and the attribute `states`.
+        """
         given = keras.tree.flatten(own)
         calls = _Calls(given, states, self._layers)
 
-        def run(original, layer, *args, **kwargs):
+        def run(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
             observed = functools.partial(self.observe, original) if self.observe else original
             return calls.run(observed, layer, *args, **kwargs)
 
         with layer_calls.replaced(run):
             results = named(time_axes.of_any_length(self._model)(*own, training=False))
-        self.states = dict.fromkeys(calls.new)
+        names: dict[str, str | None] = dict.fromkeys(calls.new)
         next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
-        if names := sorted((results.keys() | set(self._inputs)) & next_states.keys()):
+        if taken := sorted((results.keys() | set(self._inputs)) & next_states.keys()):
             raise ValueError(
-                f"The input or output {names[0]!r} of the model has the name of the next value of a state: give it "
+                f"The input or output {taken[0]!r} of the model has the name of the next value of a state: give it "
                 "another name."
             )
         for layer, k, new in calls.given:
             name = self._inputs[k]
-            if name in self.states:
+            if name in names:
                 raise ValueError(
                     f"The input {name!r} must be the initial state of one layer, but it is that of several layers: "
                     "give each layer an input of its own."
                 )
-            # The last: the outputs of a layer that returns its last step come before its states.
-            names = reversed(results)
-            output = next((o for o in names if _source(results[o]) is _source(new)), None)
-            if output is None:
-                raise ValueError(
-                    f"The layer {layer.name!r} cannot stream, because its initial state is the input {name!r}, but its "
-                    "state after the last step is not an output: add the state to the outputs of the model."
-                )
+            names[name] = output = _output_of_state(layer, name, new, results)
             del results[output]
-            self.states[name] = output
             next_states[f"{name}{NEXT}"] = tf.cast(new, given[k].dtype)
-        return results | next_states
+        return results | next_states, names
+
+
+def _output_of_state(
+    layer: keras.layers.Layer, name: str, new: tf.Tensor, results: dict[str, Any]
+) -> str:
+    """The name of the output that is the final state of a layer, whose initial state is the input `name`."""
+    # The last: the outputs of a layer that returns its last step come before its states.
+    for output in reversed(results):
+        if _source(results[output]) is _source(new):
+            return output
+    raise ValueError(
+        f"The layer {layer.name!r} cannot stream, because its initial state is the input {name!r}, but its "
+        "state after the last step is not an output: add the state to the outputs of the model."
+    )
 
 
 class _State(NamedTuple):
@@ -142,7 +173,7 @@ class _State(NamedTuple):
     structure: Any
 
     @classmethod
-    def of(cls, call, batch, taken):
+    def of(cls, call: time_axes.Call, batch: int | None, taken: set[str]) -> "_State":
         """The state of the layer of a call.
 
         Args:
@@ -177,7 +208,9 @@ class _Calls:
             tensor after the last step.
     """
 
-    def __init__(self, inputs, states, layers):
+    def __init__(
+        self, inputs: list, states: dict[str, Any], layers: dict[keras.layers.Layer, _State]
+    ) -> None:
         """Stores the inputs and states for the calls.
 
         Args:
@@ -186,10 +219,11 @@ class _Calls:
             layers: {layer: _State}.
         """
         self._inputs, self._states, self._layers = inputs, states, layers
-        self._seen = set()
-        self.new, self.given = {}, []
+        self._seen: set[keras.layers.Layer] = set()
+        self.new: dict[str, Any] = {}
+        self.given: list[tuple[keras.layers.Layer, int, Any]] = []
 
-    def run(self, original, layer, *args, **kwargs):
+    def run(self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
         """Calls a layer. One with states begins with them, and its final states are kept."""
         if layer not in self._layers:
             return original(layer, *args, **kwargs)
@@ -202,14 +236,25 @@ class _Calls:
         call = self._recurrent if time_axes.is_recurrent(layer) else self._convolution
         return call(original, layer, *args, **kwargs)
 
-    def _convolution(self, original, layer, inputs, **others):
+    def _convolution(
+        self, original: Callable, layer: keras.layers.Layer, inputs: Any, **others: Any
+    ) -> Any:
         """Calls a causal convolution on the previous inputs and the steps."""
         (spec,) = self._layers[layer].specs
         inputs = tf.concat([self._states[spec.name], tf.cast(inputs, spec.dtype)], 1)
         self.new[spec.name] = inputs[:, -spec.shape[1] :]
         return original(layer_calls.variant(layer, padding="valid"), inputs, **others)
 
-    def _recurrent(self, original, layer, sequences, initial_state=None, mask=None, *_, **others):
+    def _recurrent(
+        self,
+        original: Callable,
+        layer: keras.layers.Layer,
+        sequences: Any,
+        initial_state: Any = None,
+        mask: Any = None,
+        *_: Any,
+        **others: Any,
+    ) -> Any:
         """Calls a recurrent layer, which begins with the states and returns the final states."""
         own = initial_state is None
         if mask is None and own:  # Keras gives the mask of the sequences to a call without states
@@ -232,7 +277,7 @@ class _Calls:
             self._note(layer, keras.tree.flatten(initial_state), keras.tree.flatten(new))
         return (output, *new) if layer.return_state else output
 
-    def _note(self, layer, initial, new):
+    def _note(self, layer: keras.layers.Layer, initial: list, new: list) -> None:
         for state, after in zip(initial, new):
             source = _source(state)
             k = next((k for k, tensor in enumerate(self._inputs) if tensor is source), None)
@@ -244,14 +289,14 @@ class _Calls:
             self.given.append((layer, k, after))
 
 
-def _source(tensor):
+def _source(tensor: Any) -> tf.Tensor:
     """The tensor that Keras has cast to the type of a layer, or `tensor` itself."""
     while tensor.op.type in ("Cast", "Identity"):
         tensor = tensor.op.inputs[0]
     return tensor
 
 
-def _names(layer, structure, taken):
+def _names(layer: keras.layers.Layer, structure: list, taken: set[str]) -> list[str]:
     """The flat list of names of the states of a recurrent layer, in the order of its initial_state."""
     cells = structure if any(map(keras.tree.is_nested, structure)) else [structure]
     found = []
@@ -263,7 +308,7 @@ def _names(layer, structure, taken):
     return found
 
 
-def _of_steps(spec, sequences, time):
+def _of_steps(spec: tf.TensorSpec, sequences: set[str], time: int | None) -> tf.TensorSpec:
     """The spec of `time` steps if its number of steps is open."""
     if spec.name not in sequences or spec.shape[1] is not None:
         return spec

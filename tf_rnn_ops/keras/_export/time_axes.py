@@ -6,7 +6,7 @@ compared. So the result does not depend on the classes of the layers and models.
 
 import collections
 import inspect
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -56,12 +56,12 @@ class TimeAxes(NamedTuple):
     longer: set[str]
 
 
-def of_any_length(model: keras.Model):
+def of_any_length(model: keras.Model) -> Callable:
     """The function that calls a model, with another number of steps than its Input layers have too."""
     if not pairs.is_graph(model):
         return model.__call__
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         # WHY: a functional model compares shapes with those of its Input layers, but not in `call`.
         with tf.name_scope(model.name):
             return model.call(*args, **kwargs)
@@ -69,13 +69,13 @@ def of_any_length(model: keras.Model):
     return call
 
 
-def without_states(model: keras.Model):
+def without_states(model: keras.Model) -> Callable:
     """The same, where a stateful layer begins with zeros and keeps no states."""
 
-    def instead(original, layer, *args, **kwargs):
+    def instead(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
         return original(stateless(layer), *args, **kwargs)
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         with layer_calls.replaced(instead):
             return of_any_length(model)(*args, **kwargs)
 
@@ -118,45 +118,73 @@ def find(model: keras.Model, signature: list, time: int | None = None) -> TimeAx
         ValueError: The model cannot be called with the signature.
     """
     probe = _Probe(model, signature, time)
-    found, failed = [], []
+    longer, failed = _longer(probe, signature)
+    if groups := [group for group in longer if group.reaches_time]:
+        names = _names_of(groups)
+        return TimeAxes(_joined(probe.calls, groups), names, names)
+    # No input may be longer: the model is of one length, and its time is a dimension of this size.
+    groups = [_Group([name], probe.of_size(probe.lengths[name])) for name in failed]
+    groups = [group for group in groups if group.reaches_time]
+    return TimeAxes(_joined(probe.calls, groups), _names_of(groups), set())
+
+
+class _Group(NamedTuple):
+    """Inputs that are longer together.
+
+    Attributes:
+        names: Their names.
+        calls: The calls with the dimensions that grow with these inputs.
+    """
+
+    names: list[str]
+    calls: list[Call]
+
+    @property
+    def reaches_time(self) -> bool:
+        """Whether the time of a layer grows."""
+        return any(map(reads_time, self.calls))
+
+
+def _names_of(groups: list[_Group]) -> set[str]:
+    return {name for group in groups for name in group.names}
+
+
+def _longer(probe: "_Probe", signature: list) -> tuple[list[_Group], list[str]]:
+    """A _Group for all inputs that may be longer, and the names of the other inputs."""
+    groups, failed = [], []
     for name in probe.lengths:
         if calls := probe.grown([name]):
-            found.append(([name], calls))
+            groups.append(_Group([name], calls))
         else:
             failed.append(name)
-    for names in _together(signature, failed):
+    for names in _of_one_length(signature, failed):
         if calls := probe.grown(names):
-            found.append((names, calls))
+            groups.append(_Group(names, calls))
             failed = [name for name in failed if name not in names]
-    found = [one for one in found if any(map(reads_time, one[1]))]
-    longer = {name for names, _ in found for name in names}
-    sequences = longer
-    if not found:
-        found = [([name], probe.of_size(probe.lengths[name])) for name in failed]
-        found = [one for one in found if any(map(reads_time, one[1]))]
-        sequences = {name for names, _ in found for name in names}
-    return TimeAxes(_joined(probe.calls, [calls for _, calls in found]), sequences, longer)
+    return groups, failed
 
 
-def _together(signature, failed):
+def _of_one_length(signature: list, failed: list[str]) -> list[list[str]]:
     """Lists of those inputs of one length that cannot be longer without the others."""
-    groups = collections.defaultdict(list)
+    by_length = collections.defaultdict(list)
     for spec in keras.tree.flatten(signature):
         if spec.name in failed:
-            groups[spec.shape[1]].append(spec.name)
-    return [names for names in groups.values() if len(names) > 1]
+            by_length[spec.shape[1]].append(spec.name)
+    return [names for names in by_length.values() if len(names) > 1]
 
 
-def _joined(calls, others):
-    """The calls with the growing dimensions of lists of the same calls."""
-    found = []
+def _joined(calls: list[Call], groups: list[_Group]) -> list[Call]:
+    """The calls with the dimensions that grow with any group."""
+    if not groups:
+        return calls
+    joined = []
     for k, call in enumerate(calls):
         growing = {
-            name: [set().union(*axes) for axes in zip(*(one[k].growing[name] for one in others))]
+            name: [set().union(*axes) for axes in zip(*(g.calls[k].growing[name] for g in groups))]
             for name in call.growing
         }
-        found.append(call._replace(growing=growing if others else call.growing))
-    return found
+        joined.append(call._replace(growing=growing))
+    return joined
 
 
 class _Probe:
@@ -167,12 +195,12 @@ class _Probe:
         calls: A list of Call with these lengths, in which nothing grows.
     """
 
-    def __init__(self, model, signature, time):
+    def __init__(self, model: keras.Model, signature: list, time: int | None) -> None:
         self._model, self._signature = model, signature
         specs = [spec for spec in keras.tree.flatten(signature) if spec.shape.rank]
         self._batch_size = next((spec.shape[0] for spec in specs if spec.shape[0]), 2)
         second = {spec.name: spec.shape[1] for spec in specs if spec.shape.rank > 1}
-        reason = None
+        reasons: list[Exception] = []
         for factor in _FACTORS:
             # WHY another size than the known ones: it tells which dimensions are the steps.
             sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
@@ -181,14 +209,14 @@ class _Probe:
             try:
                 self.calls = self._traced(self.lengths)
             except Exception as error:  # the layers of a model raise errors of any kind
-                reason = reason or error
+                reasons.append(error)
             else:
                 return
         raise ValueError(
-            f"The model cannot be called with the inputs {signature}: {one_line(reason)}"
-        ) from reason
+            f"The model cannot be called with the inputs {signature}: {one_line(reasons[0])}"
+        ) from reasons[0]
 
-    def grown(self, names):
+    def grown(self, names: list[str]) -> list[Call] | None:
         """The calls with the dimensions that grow with some inputs; None if these cannot be longer."""
         lengths = self.lengths | {name: 2 * self.lengths[name] for name in names}
         try:
@@ -201,7 +229,7 @@ class _Probe:
             for key, call in _numbered(self.calls).items()
         ]
 
-    def of_size(self, length):
+    def of_size(self, length: int) -> list[Call]:
         """The calls with the second dimensions of a size as those that grow."""
         found = []
         for call in self.calls:
@@ -212,7 +240,7 @@ class _Probe:
             found.append(call._replace(growing=growing))
         return found
 
-    def _marked(self, call, longer):
+    def _marked(self, call: Call, longer: Call) -> Call:
         growing = {
             name: [
                 set(map(int, _changed(*both)))
@@ -222,14 +250,14 @@ class _Probe:
         }
         return call._replace(growing=growing)
 
-    def _traced(self, lengths):
+    def _traced(self, lengths: dict[str, int]) -> list[Call]:
         calls = []
 
-        def record(original, layer, *args, **kwargs):
+        def record(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
             calls.append(_call(layer, args, kwargs))
             return original(stateless(layer), *args, **kwargs)
 
-        def function(*arguments):
+        def function(*arguments: Any) -> Any:
             with layer_calls.replaced(record):
                 return of_any_length(self._model)(*arguments, training=False)
 
@@ -240,21 +268,22 @@ class _Probe:
         return calls
 
 
-def _numbered(calls):
+def _numbered(calls: list[Call]) -> dict[tuple[int, int], Call]:
     """{(layer, number of its call): call}. A wrapper may call a layer once for each step."""
-    found, counts = {}, collections.Counter()
+    found: dict[tuple[int, int], Call] = {}
+    counts: collections.Counter[int] = collections.Counter()
     for call in calls:
         found[id(call.layer), counts[id(call.layer)]] = call
         counts[id(call.layer)] += 1
     return found
 
 
-def _changed(before, after):
+def _changed(before: list, after: list) -> list[int]:
     """The dimensions of other sizes, and those of unknown sizes."""
     return [k for k, (a, b) in enumerate(zip(before, after)) if k and (a != b or a is None)]
 
 
-def _call(layer, args, kwargs):
+def _call(layer: keras.layers.Layer, args: tuple, kwargs: dict[str, Any]) -> Call:
     try:
         options = inspect.signature(layer.call).bind_partial(*args, **kwargs).arguments
     except TypeError:
@@ -263,17 +292,19 @@ def _call(layer, args, kwargs):
         name: [one.shape.as_list() for one in keras.tree.flatten(value) if _has_shape(one)]
         for name, value in options.items()
     }
-    growing = {name: [set() for _ in one] for name, one in shapes.items()}
+    growing: dict[str, list[set[int]]] = {
+        name: [set() for _ in one] for name, one in shapes.items()
+    }
     return Call(layer, dict(options), shapes, growing)
 
 
-def _has_shape(value):
+def _has_shape(value: Any) -> bool:
     return (
         isinstance(getattr(value, "shape", None), tf.TensorShape) and value.shape.rank is not None
     )
 
 
-def _of_known_size(spec, batch_size, lengths):
+def _of_known_size(spec: tf.TensorSpec, batch_size: int, lengths: dict[str, int]) -> tf.TensorSpec:
     """The spec with a number for each open size, since TensorFlow does not tell open sizes apart."""
     if not spec.shape.rank:
         return spec

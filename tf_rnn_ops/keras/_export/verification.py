@@ -2,27 +2,23 @@
 
 import contextlib
 import time
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops import _comparison
+from tf_rnn_ops._comparison import LIMITS, Comparison, Limits
 from tf_rnn_ops._one_line import one_line
-from tf_rnn_ops.keras._export import agreement, feeds, time_axes
-from tf_rnn_ops.keras._export.agreement import Limits
+from tf_rnn_ops.keras._export import feeds, time_axes
 from tf_rnn_ops.keras._export.int8_error import Int8Error, is_quantized
+from tf_rnn_ops.keras._export.outputs import Outputs
 from tf_rnn_ops.keras._export.streaming import Stream
-from tf_rnn_ops.keras._report.timing import take_turns
+from tf_rnn_ops.keras._report.progress import Progress
+from tf_rnn_ops.keras._report.timing import Timing, take_turns
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
-# By the narrowest type of a model.
-_LIMITS = {
-    "float64": Limits(1e-10, 1e-15),
-    "float32": Limits(1e-4, 5e-7),
-    "float16": Limits(1e-2, 5e-7),
-    "bfloat16": Limits(5e-2, 5e-7),
-}
 # With int8 weights: the part of integers that may differ, and the allowed relative difference of a model whose
 # int8 error is not known.
 _OF_INT8 = 0.1
@@ -50,7 +46,14 @@ class File(NamedTuple):
     in_float32: bool
 
 
-def verify(model, file, outputs, given, tolerance, progress):
+def verify(
+    model: keras.Model,
+    file: File,
+    outputs: Outputs,
+    given: Any,
+    tolerance: float | None,
+    progress: Progress,
+) -> dict[str, Any]:
     """Compares a file with its model.
 
     Args:
@@ -69,87 +72,139 @@ def verify(model, file, outputs, given, tolerance, progress):
     """
     streams = isinstance(file.called, Stream)
     feed = (feeds.Steps if streams else feeds.Batch)(model, file.called, given)
-    int8 = Int8Error(model) if file.in_int8 or is_quantized(model) else None
-    limits = _limits(model, int8, file.in_float32)
-    function = time_axes.without_states(model) if streams else model.__call__
-    reference = tf.function(function, autograph=False)
-    found, note = [], ""
+    reference = _Reference(model, file, outputs, tolerance)
+    compared, notes = [], []
     with _states_kept(model) as states:
         call = _loaded(file.load)
         for k, arguments in enumerate(feed.calls):
             before = states.values()
             progress.show(f"checking the file: call {k + 1} of {len(feed.calls)}")
             try:
-                want = outputs.results(reference(*arguments))
+                want = reference.results(arguments)
             except Exception as error:  # the layers of a model raise errors of any kind
                 if k == 0 or given is not None:
                     raise _not_run(f"model {model.name!r}", arguments, error) from error
-                note = f"The model does not run on other sizes, such as {_shapes(arguments)}."
-                continue
-            try:
-                got = feed.results(call, arguments, want)
-            except Exception as error:  # the runtimes raise errors of any kind
-                raise _not_run("file", arguments, error) from error
-            rounding = _rounding(int8, arguments, want, outputs)
-            one = agreement.worst(got, want, limits, tolerance, rounding)
-            if not one.agrees:
-                # TensorFlow's optimizer may have changed the order of sums in the graph.
-                states.set(before)
-                with contextlib.suppress(Exception):  # a model may run in graphs only
-                    want = outputs.results(function(*arguments, training=False))
-                    eager = agreement.worst(got, want, limits, tolerance, rounding)
-                    one = min(one, eager, key=lambda one: one.excess)
-            if not one.agrees:
-                raise ValueError(
-                    f"The file and the model have different results: {one} It is call {k + 1} of the file, "
-                    f"with {_shapes(arguments)}.{_advice(one, streams)}"
+                notes.append(
+                    f"The model does not run on other sizes, such as {_shapes(arguments)}."
                 )
-            found.append(one)
-        both = [lambda: call(feed.first_feed), lambda: reference(*feed.first_arguments)]
+                continue
+            got = _results_of_file(feed, call, arguments, want)
+            comparison = reference.compare(got, want, arguments)
+            if not comparison.ok:
+                states.set(before)
+                comparison = reference.compare_eagerly(got, arguments, comparison)
+            if not comparison.ok:
+                raise ValueError(
+                    f"The file and the model have different results: {comparison} It is call {k + 1} of the "
+                    f"file, with {_shapes(arguments)}.{_advice(comparison, streams)}"
+                )
+            compared.append(comparison)
+        both = [
+            lambda: call(feed.first_feed),
+            lambda: reference.function(*feed.first_arguments),
+        ]
         progress.show("timing the file and the model")
         timing = _timed(both)
-    notes = [note, feed.note]
+    notes.append(feed.note)
     if streams and not file.called.sequences:
         notes.append("The model has one number of steps, so no state was passed from call to call.")
-    worst = max(found, key=lambda one: one.excess)
+    worst = max(compared, key=lambda comparison: comparison.excess)
     return _measured(worst, timing, notes) | {"inputs": _shapes(feed.first_arguments)}
 
 
-def _loaded(load):
+class _Reference:
+    """The results of the model, and how far those of the file may be from them.
+
+    Attributes:
+        function: The model as a tf.function.
+    """
+
+    def __init__(
+        self, model: keras.Model, file: File, outputs: Outputs, tolerance: float | None
+    ) -> None:
+        """See verify() for the arguments."""
+        streams = isinstance(file.called, Stream)
+        self._eager = time_axes.without_states(model) if streams else model.__call__
+        self.function = tf.function(self._eager, autograph=False)
+        self._outputs, self._tolerance = outputs, tolerance
+        self._int8 = Int8Error(model) if file.in_int8 or is_quantized(model) else None
+        self._limits = _limits(model, self._int8, file.in_float32)
+        self._rounding: dict[str, float] = {}
+
+    def results(self, arguments: Any) -> dict[str, np.ndarray]:
+        """{name of an output: array}."""
+        return self._outputs.results(self.function(*arguments))
+
+    def compare(
+        self, got: dict[str, np.ndarray], want: dict[str, np.ndarray], arguments: Any
+    ) -> Comparison:
+        """The Comparison of the output of a file that agrees least."""
+        errors = {}
+        if self._int8 is not None:
+            errors = self._int8.of(arguments, want, self._outputs.results)
+        self._rounding = {name: _INT8_ERRORS * error for name, error in errors.items()}
+        return self._worst(got, want)
+
+    def compare_eagerly(
+        self, got: dict[str, np.ndarray], arguments: Any, comparison: Comparison
+    ) -> Comparison:
+        """The better one of a Comparison and that with the results of the model outside of a graph.
+
+        WHY: TensorFlow's optimizer may have changed the order of sums in the graph.
+        """
+        with contextlib.suppress(Exception):  # a model may run in graphs only
+            want = self._outputs.results(self._eager(*arguments, training=False))
+            return min(comparison, self._worst(got, want), key=lambda one: one.excess)
+        return comparison
+
+    def _worst(self, got: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> Comparison:
+        return _comparison.worst(got, want, self._limits, self._tolerance, self._rounding)
+
+
+def _loaded(load: Callable[[], Callable]) -> Callable:
     try:
         return load()
     except Exception as error:  # the runtimes raise errors of any kind
         raise ValueError(f"The file cannot be loaded: {one_line(error)}") from error
 
 
-def _measured(one, timing, notes):
+def _results_of_file(
+    feed: feeds.Batch | feeds.Steps, call: Callable, arguments: Any, want: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    try:
+        return feed.results(call, arguments, want)
+    except Exception as error:  # the runtimes raise errors of any kind
+        raise _not_run("file", arguments, error) from error
+
+
+def _measured(worst: Comparison, timing: Timing, notes: list[str]) -> dict[str, Any]:
     """The attributes of Exported."""
-    if one.difference and one.tolerance >= one.largest:
+    if worst.difference and worst.tolerance >= worst.largest:
         notes.append(
-            f"The tolerance is larger than all numbers of {one.output!r}: give a smaller one."
+            f"The tolerance is larger than all numbers of {worst.name!r}: give a smaller one."
         )
     return {
-        "output": one.output,
-        "difference": one.difference,
-        "tolerance": one.tolerance,
-        "largest": one.largest,
+        "output": worst.name,
+        "difference": worst.difference,
+        "tolerance": worst.tolerance,
+        "largest": worst.largest,
         "file_ms": timing.keras_ms,
         "model_ms": timing.ours_ms,
         "note": " ".join(filter(None, notes)),
     }
 
 
-def _advice(one, streams):
+def _advice(comparison: Comparison, streams: bool) -> str:
     """Sentences on what may help against a difference."""
     advice = ""
     if streams:
         advice += " A layer or an operation that combines steps sees only those of one call."
-    if not one.fault:
+    if not comparison.fault:
         advice += " Give a batch of your data as verify_inputs, or the tolerance that it needs."
     return advice
 
 
-def _timed(both):
+def _timed(both: list[Callable[[], Any]]) -> Timing:
     """The Timing of two functions that have run before, in fewer turns if they are slow."""
     begin = time.perf_counter()
     for one in both:
@@ -158,19 +213,13 @@ def _timed(both):
     return take_turns("", both, lambda one: one(), repeats, lambda turn: None, warm_up=1)
 
 
-def _rounding(int8, arguments, want, outputs):
-    errors = {} if int8 is None else int8.of(arguments, want, outputs.results)
-    return {name: _INT8_ERRORS * one for name, one in errors.items()}
-
-
-def _not_run(what, arguments, error):
+def _not_run(what: str, arguments: Any, error: Exception) -> ValueError:
     return ValueError(
-        f"The {what} does not run on {_shapes(arguments)}: {one_line(error)} Give a suitable batch as verify_inputs "
-        "(--verify-inputs FILE.npz in the command)."
+        f"The {what} does not run on {_shapes(arguments)}: {one_line(error)} {_comparison.ADVICE}"
     )
 
 
-def _shapes(arguments):
+def _shapes(arguments: Any) -> str:
     shapes = [list(np.shape(array)) for array in keras.tree.flatten(arguments)]
     return f"inputs of the shape{'s' if len(shapes) > 1 else ''} {', '.join(map(str, shapes))}"
 
@@ -178,20 +227,20 @@ def _shapes(arguments):
 class _States:
     """The variables with the states of a model."""
 
-    def __init__(self, model):
+    def __init__(self, model: keras.Model) -> None:
         layers = [layer for layer in flatten_layers(model) if getattr(layer, "stateful", False)]
         self._variables = keras.tree.flatten([getattr(one, "states", None) or [] for one in layers])
 
-    def values(self):
+    def values(self) -> list[np.ndarray]:
         return [keras.ops.convert_to_numpy(state) for state in self._variables]
 
-    def set(self, values):
+    def set(self, values: list[np.ndarray]) -> None:
         for state, value in zip(self._variables, values, strict=True):
             state.assign(value)
 
 
 @contextlib.contextmanager
-def _states_kept(model):
+def _states_kept(model: keras.Model) -> Iterator["_States"]:
     """Yields the _States of a model, and restores their values at the end."""
     states = _States(model)
     before = states.values()
@@ -201,11 +250,11 @@ def _states_kept(model):
         states.set(before)
 
 
-def _limits(model, int8, in_float32):
-    types = {layer.compute_dtype for layer in flatten_layers(model)} & set(_LIMITS)
+def _limits(model: keras.Model, int8: Int8Error | None, in_float32: bool) -> Limits:
+    types = {layer.compute_dtype for layer in flatten_layers(model)} & set(LIMITS)
     if in_float32:
         types.discard("float64")
-    limits = max((_LIMITS[t] for t in types), default=_LIMITS["float32"])
+    limits = max((LIMITS[t] for t in types), default=LIMITS["float32"])
     if int8 is None:
         return limits
     limits = limits._replace(integers=_OF_INT8)

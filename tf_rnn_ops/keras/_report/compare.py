@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops._difference import largest_difference
+from tf_rnn_ops._comparison import largest_difference
 from tf_rnn_ops.keras._convert import carry, pairs
 from tf_rnn_ops.keras._convert.convert import (
     check_counterparts,

@@ -79,8 +79,14 @@ class MaskedSteps:
     Note [Reversed rows]
         With go_backwards the valid steps are packed in the order of time, as without go_backwards, and
         then each sequence is reversed up to its length. The outputs are reversed in the same way. So both
-        layers of a Bidirectional pack in the same way, and tf_rnn_ops.export recognises the pair by this
+        layers of a Bidirectional pack in the same way, and tf_rnn_ops._formats recognises the pair by this
         gather, whose indices are a ReverseSequence of 0, 1, 2, ...
+
+    Note [Conditions of masks]
+        The writer of ONNX replaces the conditions by its own nodes. It knows them by the end of their names: 'pack'
+        moves valid steps to the front, and 'zero', 'before' and 'after' move outputs to their steps, where that of
+        a masked time is 0, that of the time before or that of the time after. Apart from the predicate, the mask is
+        the only input of type bool of a condition, and the sequences are the only input of three dimensions.
 
     Attributes:
         lengths: Number of valid steps of each sequence, int32 [B].
@@ -117,7 +123,7 @@ class MaskedSteps:
             self._prefix,
             lambda: tf.identity(sequences),
             lambda: tf.gather(sequences, self._valid_times(), batch_dims=1),
-            name=MASK_CONDITION,
+            name=f"{MASK_CONDITION}_pack",
         )
         return self._in_other_order(packed)
 
@@ -169,7 +175,8 @@ class MaskedSteps:
                 return tf.identity(packed)
             return tf.where(tf.expand_dims(self._mask, 2), packed, tf.expand_dims(last, 1))
 
-        spread = tf.cond(self._prefix, prefix, gather, name=MASK_CONDITION)
+        masked = "zero" if self._zero else "after" if self._go_backwards else "before"
+        spread = tf.cond(self._prefix, prefix, gather, name=f"{MASK_CONDITION}_{masked}")
         return tf.reverse(spread, [1]) if self._go_backwards else spread
 
     def last_valid(self, state):

@@ -1,5 +1,7 @@
 """Graphs and their saved forms."""
 
+from typing import Any
+
 from tf_rnn_ops.native.tf_internals.lookup import need, want
 
 _FUNCTIONS = "tensorflow.python.framework.function_def_to_graph:function_def_to_graph_def"
@@ -7,7 +9,7 @@ _OPS = "tensorflow.python.framework.ops:"
 _META_GRAPHS = "a table or an iterator beside a tf_rnn_ops.contrib layer cannot go into a MetaGraph"
 
 
-def graph_of_function(function_def):
+def graph_of_function(function_def: Any) -> tuple[Any, dict[str, str]]:
     """The body of a function as a graph.
 
     Needs function_def_to_graph_def() of framework.function_def_to_graph. Without it tf_rnn_ops.portable

@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from typing import Iterable
+from typing import Any, Iterable
 
 from tf_rnn_ops import _patches
 from tf_rnn_ops.native.tf_internals.lookup import need, want
@@ -58,7 +58,7 @@ def register_flops(op_types, count):
             register(op_type, "flops")(statistics)
 
 
-def op_def(op_type):
+def op_def(op_type: str) -> Any:
     """The OpDef of an op, or None if there is no such op.
 
     Needs get() of framework.op_def_registry. Without it tf_rnn_ops.portable raises RuntimeError.

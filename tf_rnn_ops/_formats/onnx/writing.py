@@ -1,0 +1,147 @@
+"""Writes a signature of a SavedModel as a file of ONNX."""
+
+import contextlib
+import dataclasses
+import logging
+import pathlib
+import shutil
+import tempfile
+import threading
+from typing import Any, Iterator
+
+from tf_rnn_ops import _patches
+from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
+from tf_rnn_ops._formats.onnx import errors
+from tf_rnn_ops._formats.onnx.registration import register
+from tf_rnn_ops._formats.passes import recurrent_nodes, variable_updates, xla_marks
+from tf_rnn_ops.portable import per_node
+
+OPSET = formats.OPSETS[-1]
+
+
+def write(
+    saved_model, filepath, *, signature="serving_default", loops=True, quantize=None, opset=OPSET
+):
+    """Writes a file of ONNX. `opset`: one of formats.OPSETS."""
+    register()
+    import onnx
+
+    from tf_rnn_ops._formats.onnx import naming, quantizing
+
+    recurrent_nodes.functions_of(str(saved_model), signature)
+    with _prepared(str(saved_model)) as folder:
+        model, nodes = _converted(folder, signature, opset)
+    recurrent_nodes.check_loops(nodes, loops)
+    naming.shorten(model.graph)
+    _check(onnx, model)
+    if quantize is None:
+        onnx.save(model, str(filepath))
+        return [node.with_float_weights() for node in nodes]
+    quantizing.quantize(model, filepath)
+    return [_quantized(node) for node in nodes]
+
+
+@contextlib.contextmanager
+def _prepared(saved_model: str) -> Iterator[str]:
+    """The SavedModel, or a copy of it without the marks of XLA and without changes of variables."""
+    model = per_node.read(pathlib.Path(saved_model))
+    graphs = [graph.graph_def for graph in model.meta_graphs]
+    if not any(
+        [change(graph) for graph in graphs for change in (xla_marks.release, variable_updates.drop)]
+    ):
+        yield saved_model
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "model"
+        shutil.copytree(saved_model, copy)
+        per_node.write(copy, model)
+        yield str(copy)
+
+
+def _converted(saved_model: str, signature: str, opset: int) -> tuple[Any, list[ExportedLayer]]:
+    """The ModelProto, and the list of ExportedLayer."""
+    from tf2onnx import convert, tf_loader
+
+    from tf_rnn_ops._formats.onnx import preparing
+
+    with errors.of_tf2onnx():
+        graph_def, inputs, outputs, function, _loaded, tables, names = tf_loader.from_saved_model(
+            saved_model,
+            None,
+            None,
+            tag="serve",
+            signatures=[signature],
+            return_concrete_func=True,
+            return_initialized_tables=True,
+            return_tensors_to_rename=True,
+        )
+    # WHY: TensorFlow writes the names of placeholders in lower case, and tf2onnx takes these names.
+    arguments = {spec.name: name for name, spec in function.structured_input_signature[1].items()}
+    names |= {tensor: arguments.get(names[tensor], names[tensor]) for tensor in inputs}
+    renamed = formats.names_apart((names[t] for t in inputs), (names[t] for t in outputs))
+    names |= {tensor: renamed.get(names[tensor], names[tensor]) for tensor in outputs}
+    graph_def, nodes = preparing.prepare(graph_def, inputs, outputs)
+    with _Errors() as logged, errors.of_tf2onnx():
+        model, _ = convert._convert_common(
+            graph_def,
+            name="model",
+            opset=opset,
+            input_names=inputs,
+            output_names=outputs,
+            tensors_to_rename=names,
+            initialized_tables=tables,
+        )
+    if logged.messages:  # tf2onnx logs an error and continues
+        raise ValueError(f"tf2onnx cannot convert the model: {logged.messages[0].splitlines()[0]}")
+    return model, nodes
+
+
+class _Errors(logging.Handler):
+    """Collects the errors that tf2onnx logs in this thread, and does not print them."""
+
+    _logger = logging.getLogger("tf2onnx")
+    _lock = threading.Lock()
+    _users = 0  # handlers that are in use
+    _before = True  # the logger's `propagate` without them
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.messages: list[str] = []
+        self._thread = threading.get_ident()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self._thread:
+            self.messages.append(record.getMessage())
+
+    def __enter__(self) -> "_Errors":
+        with _Errors._lock:
+            if _Errors._users == 0:
+                _Errors._before = self._logger.propagate
+            _Errors._users += 1
+            _patches.put(self._logger, "propagate", False)
+            self._logger.addHandler(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with _Errors._lock:
+            self._logger.removeHandler(self)
+            _Errors._users -= 1
+            if _Errors._users == 0:
+                _patches.put(self._logger, "propagate", _Errors._before)
+
+
+def _check(onnx: Any, model: Any) -> None:
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except Exception as error:
+        lines = str(error).strip().splitlines()
+        raise ValueError(f"tf2onnx made a model that is not valid: {lines[0]}") from error
+
+
+def _quantized(node: ExportedLayer) -> ExportedLayer:
+    if "LSTM" not in node.target_op:
+        return node.with_float_weights()
+    return dataclasses.replace(
+        node, target_op=node.target_op.replace("LSTM", "DynamicQuantizeLSTM")
+    )

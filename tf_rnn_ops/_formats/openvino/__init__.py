@@ -1,0 +1,7 @@
+"""OpenVINO: recurrent layers as LSTMSequence, GRUSequence and RNNSequence."""
+
+from tf_rnn_ops._formats.openvino.converting import extensions
+from tf_rnn_ops._formats.openvino.running import load
+from tf_rnn_ops._formats.openvino.writing import write
+
+__all__ = ["extensions", "load", "write"]

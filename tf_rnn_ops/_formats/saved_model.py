@@ -1,0 +1,66 @@
+"""Reads SavedModels: the recurrent layers for a report, and the function."""
+
+import pathlib
+import re
+from typing import Any, Callable
+
+import numpy.typing as npt
+import tensorflow as tf
+
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
+from tf_rnn_ops.portable import per_node
+
+_Arrays = dict[str, npt.NDArray[Any]]
+
+_OURS = "TfRnnOps>"
+_CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
+# Our forward ops and TensorFlow's, without the prefix.
+RECURRENT = (
+    *("LayerRNN", "LayerRNNPacked", "QuantizedLayerRNN"),
+    *("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "CudnnRNNV3Packed", "StatelessCudnnRNNV3"),
+    *("BlockLSTM", "BlockLSTMV2"),
+)
+
+
+def write(
+    saved_model: str,
+    filepath: str,
+    *,
+    signature: str = "serving_default",
+    loops: bool = True,
+    quantize: str | None = None,
+) -> list[ExportedLayer]:
+    """Lists the layers of a SavedModel, which is the file already."""
+    # There is an op for every layer, all signatures stay, and formats.options accepts no `quantize`.
+    del filepath, signature, loops, quantize
+    return [ExportedLayer(name, op, op) for name, op in recurrent_nodes(saved_model)]
+
+
+def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
+    """The function of a SavedModel."""
+    model = tf.saved_model.load(str(filepath))
+
+    def call(inputs: _Arrays) -> _Arrays:
+        function = model.signatures["serving_default"]
+        results = function(**{name: tf.constant(array) for name, array in inputs.items()})
+        return {name: result.numpy() for name, result in results.items()}
+
+    return call
+
+
+def recurrent_nodes(saved_model: str) -> list[tuple[str, str]]:
+    """Lists (name, op) of the recurrent nodes of a SavedModel, each op without its prefix."""
+    meta_graphs = per_node.read(pathlib.Path(saved_model)).meta_graphs
+    nodes = [node for graph in meta_graphs for node in per_node.all_nodes(graph.graph_def)]
+    # WHY a dict: a SavedModel may have a function of a signature more than once.
+    recurrent = [node for node in nodes if node.op.removeprefix(_OURS) in RECURRENT]
+    return list(
+        {layer_name(node.name, node.op): node.op.removeprefix(_OURS) for node in recurrent}.items()
+    )
+
+
+def layer_name(node: str, op: str) -> str:
+    """The name of a node of an op without the parts that TensorFlow adds around the names of the layers."""
+    name = re.sub(_CALL, "", node)
+    path, _, last = name.rpartition("/")
+    return path if path and last.removeprefix(_OURS) == op.removeprefix(_OURS) else name

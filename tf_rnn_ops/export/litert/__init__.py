@@ -1,6 +1,0 @@
-"""LiteRT (TensorFlow Lite): LSTM layers as its fused op, everything else as builtin ops."""
-
-from tf_rnn_ops.export.litert.running import load
-from tf_rnn_ops.export.litert.writing import write
-
-__all__ = ["load", "write"]
