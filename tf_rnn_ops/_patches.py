@@ -27,19 +27,19 @@ class Patch(NamedTuple):
 
 _FROM_IMPORT = (
     Patch(
-        "keras/layers/bidirectional.py",
+        "keras/_patched/bidirectional.py",
         "keras.layers.Bidirectional",
         ("__init__", "_can_attempt_fused_lstm", "_can_attempt_fused_gru"),
         "calls the layers of this package one by one, and rejects stacks with time first",
     ),
     Patch(
-        "keras/layers/pickling.py",
+        "keras/_patched/pickling.py",
         "the class that defines __reduce__ of keras.Model",
         ("__reduce__",),
         "lets a pickle import this package",
     ),
     Patch(
-        "keras/layers/quantize_model.py",
+        "keras/_patched/quantize.py",
         "keras.Model",
         ("quantize",),
         "shows filters the layer of a cell, and frees float weights",
@@ -118,13 +118,13 @@ _OF_LAYERS = (
         "gives it a float policy again if it cannot be quantized",
     ),
     Patch(
-        "keras/layers/quantize_model.py",
+        "keras/_patched/quantize.py",
         "a model that is quantized",
         ("train_function", "test_function", "predict_function"),
         "frees float weights that a traced function reads; Keras sets these to None too",
     ),
     Patch(
-        "keras/layers/drop_in.py",
+        "keras/layers/op_layer.py",
         "a layer with supports_jit of this package",
         ("_jit_forbidden",),
         "remembers that a user has set supports_jit=False",

@@ -3,17 +3,17 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from tf_rnn_ops.keras.path import environment as _environment
+from tf_rnn_ops.keras.dispatch import environment as _environment
 
 _environment.check()
 
 from tf_rnn_ops.keras import layers  # noqa: E402
+from tf_rnn_ops.keras._patched import bidirectional as _bidirectional  # noqa: E402
+from tf_rnn_ops.keras._patched import pickling as _pickling  # noqa: E402
+from tf_rnn_ops.keras._patched import quantize as _quantize_model  # noqa: E402
+from tf_rnn_ops.keras.dispatch.activations import hard_sigmoid_keras2  # noqa: E402
 from tf_rnn_ops.keras.layers import *  # noqa: E402, F403
-from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E402
-from tf_rnn_ops.keras.layers import pickling as _pickling  # noqa: E402
-from tf_rnn_ops.keras.layers import quantize_model as _quantize_model  # noqa: E402
 from tf_rnn_ops.keras.layers import reversed as _reversed  # noqa: E402, F401  (registers its class)
-from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
 
 if TYPE_CHECKING:
     from tf_rnn_ops.keras._convert.accelerate import accelerate, restore

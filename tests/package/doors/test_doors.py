@@ -18,7 +18,7 @@ from support import subproc
 from support.hidden_names import hide
 from support.selection import all_but
 from tf_rnn_ops.keras._internals import layers, models, optimizers, overridden, quantization
-from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.dispatch import environment
 from tf_rnn_ops.native.tf_internals import (
     checkpoints,
     graphs,

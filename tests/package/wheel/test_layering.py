@@ -29,14 +29,17 @@ MAY_IMPORT = {
     "export": "native params plain portable numpy tensorflow ai_edge_litert onnx onnxruntime openvino"
     " tf2onnx",
     "keras/_internals": "params/keras keras",
-    "keras/path": "keras/_internals native plain raw_ops keras numpy tensorflow",
-    "keras/layers": "keras/_internals keras/path native params params/keras raw_ops keras numpy tensorflow",
-    "keras/_convert/stacks": "keras/layers keras/path params params/keras keras numpy",
-    "keras/_convert": "keras/_convert/stacks keras/_internals keras/layers keras/path params params/keras"
+    "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
+    "keras/layers": "keras/_internals keras/dispatch native params params/keras raw_ops keras numpy tensorflow",
+    "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",
+    "keras/_patched": "keras/_internals keras/dispatch keras/layers params/keras keras",
+    "keras/_convert/stacks": "keras/layers keras/dispatch params params/keras keras numpy",
+    "keras/_convert": "keras/_convert/stacks keras/_internals keras/_layer_paths keras/_patched keras/layers"
+    " keras/dispatch params params/keras"
     " params/onnx keras numpy tensorflow",
-    "keras/_report": "keras/_convert keras/_convert/stacks keras/layers keras/path native params/keras keras"
+    "keras/_report": "keras/_convert keras/_convert/stacks keras/_layer_paths keras/layers keras/dispatch native params/keras keras"
     " numpy tensorflow",
-    "keras/_export": "export keras/_convert keras/_internals keras/_report keras/layers keras/path"
+    "keras/_export": "export keras/_convert keras/_internals keras/_layer_paths keras/_report keras/layers keras/dispatch"
     " params/keras keras numpy tensorflow",
 }
 # {folder of cc/cpu/pass: the others whose headers it may include}.
@@ -49,7 +52,7 @@ MAY_INCLUDE = {
 
 
 def room_of(module):
-    """The room of a module such as tf_rnn_ops.keras.path.choose; its first name if it has none."""
+    """The room of a module such as tf_rnn_ops.keras.dispatch.choose; its first name if it has none."""
     top, *parts = module.removesuffix(".__init__").split(".")
     if top != "tf_rnn_ops":
         return top

@@ -104,7 +104,7 @@ class Leading:
 
 
 def of_check(ctx, node):
-    """A mask and the sequences that it must fit, if a node is the result of keras/path/masks.as_booleans.
+    """A mask and the sequences that it must fit, if a node is the result of keras/dispatch/masks.as_booleans.
 
     Such a mask has one row or B rows, and the result has B rows:
     stack([broadcast(mask), ones(shape(sequences)[:2])])[0].

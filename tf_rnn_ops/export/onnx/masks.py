@@ -1,7 +1,7 @@
 """Writes the steps of masked layers with few nodes, once for each mask.
 
 Note [Steps of a mask]
-A masked layer of keras/path/masks.py gathers the valid steps of each row, runs the layer on them, and gathers
+A masked layer of keras/dispatch/masks.py gathers the valid steps of each row, runs the layer on them, and gathers
 its outputs for all times. Both indices and the lengths follow from the mask:
 
     mask        1 0 1 1 0
@@ -165,7 +165,7 @@ def _replace_lengths(ctx, mask, steps):
                     build.connect(output, steps.lengths)
 
 
-# ---- patterns of keras/path/masks.py ----
+# ---- patterns of keras/dispatch/masks.py ----
 
 
 def _gathers_steps(ctx, node):

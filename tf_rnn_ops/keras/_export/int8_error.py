@@ -4,9 +4,9 @@ import keras
 import numpy as np
 
 from tf_rnn_ops.keras._convert.convert import convert_silently
+from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.layers.drop_in import OneOp
-from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 
@@ -19,7 +19,7 @@ def dequantize(model):
     """Gives the recurrent layers of a model float weights. Returns the names of those that had int8 weights."""
     names = []
     for layer in flatten_layers(model):
-        if isinstance(layer, OneOp) and eligibility.is_quantized(layer):
+        if isinstance(layer, OpLayer) and eligibility.is_quantized(layer):
             quantization.dequantize(layer)
             names.append(layer.name)
     return names

@@ -21,8 +21,8 @@ from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras._report.timing import Timing, take_turns
+from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.native import machine
 from tf_rnn_ops.params.keras.internals import flatten_layers
 

@@ -4,11 +4,11 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
+from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._report.shown import Shown
-from tf_rnn_ops.keras.layers import paths
-from tf_rnn_ops.keras.path import eligibility, environment, switch
-from tf_rnn_ops.keras.path.fused import can_keep_packed
+from tf_rnn_ops.keras.dispatch import eligibility, environment, switch
+from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
 
 
 class Explanation(NamedTuple):

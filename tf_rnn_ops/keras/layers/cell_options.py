@@ -2,7 +2,7 @@
 
 import keras
 
-from tf_rnn_ops.keras.path import cells
+from tf_rnn_ops.keras.dispatch import cells
 
 
 def implementation(cell):

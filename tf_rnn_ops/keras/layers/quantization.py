@@ -15,10 +15,10 @@ import numpy as np
 from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals.layers import remove_variable
 from tf_rnn_ops.keras._internals.quantization import autocast, count_as_quantized, unlocked
+from tf_rnn_ops.keras.dispatch import activations, cells, changes, eligibility, quantized
+from tf_rnn_ops.keras.dispatch.params import weight_of
 from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.quantized_cells import OF_CLASS
-from tf_rnn_ops.keras.path import activations, cells, changes, eligibility, quantized
-from tf_rnn_ops.keras.path.params import weight_of
 
 _LARGEST = 127
 _OF_KERAS = "build_of_keras"

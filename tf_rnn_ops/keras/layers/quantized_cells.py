@@ -5,8 +5,8 @@ import types
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
-from tf_rnn_ops.keras.path import cells, changes, params, quantized
+from tf_rnn_ops.keras.dispatch import cells, changes, params, quantized
+from tf_rnn_ops.keras.layers.projected_lstm_cell import ProjectedLSTMCell
 
 
 class _QuantizedCell:

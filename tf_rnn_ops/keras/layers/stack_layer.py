@@ -5,11 +5,11 @@ import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops.keras._internals.layers import untrack
+from tf_rnn_ops.keras.dispatch import eligibility, masks
+from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
 from tf_rnn_ops.keras.layers import policies, stack_weights
 from tf_rnn_ops.keras.layers.options import given
 from tf_rnn_ops.keras.layers.stack_options import StackOptions
-from tf_rnn_ops.keras.path import eligibility, masks
-from tf_rnn_ops.keras.path.fused import can_keep_packed
 from tf_rnn_ops.native.tf_internals import tracing
 
 _NO_INT8 = "stacks have float weights"

@@ -6,8 +6,9 @@ import keras
 import numpy as np
 
 from tf_rnn_ops import _seeds
-from tf_rnn_ops.keras.layers import numbers
-from tf_rnn_ops.keras.layers.drop_in import with_package
+from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.layers import numeric_arguments
+from tf_rnn_ops.keras.layers.op_layer import with_package
 from tf_rnn_ops.keras.layers.options import (
     FLAG,
     INITIALIZER,
@@ -16,7 +17,6 @@ from tf_rnn_ops.keras.layers.options import (
     constraints,
     regularizers,
 )
-from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import num_directions
 
@@ -30,7 +30,7 @@ _OF_NETWORK = ("num_layers", "direction", "input_mode", "num_proj")
 class StackOptions(WithOptions, keras.layers.Layer):
     """A stack without its computation; CudnnLSTM explains the arguments."""
 
-    rnn_mode: str  # the classes in stack.py set it
+    rnn_mode: str  # the classes in cudnn.py set it
 
     # Keras's layers have these properties.
     activation = staticmethod(keras.activations.tanh)
@@ -39,7 +39,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
     options = {
         "num_layers": Option(),
         "direction": Option(),
-        "dropout": Option(numbers.fraction),
+        "dropout": Option(numeric_arguments.fraction),
         "input_mode": Option(),
         "num_proj": Option(lambda name, value: 0 if value is None else value),
         "return_sequences": FLAG,

@@ -3,7 +3,7 @@
 import keras
 
 from tf_rnn_ops.keras.layers import policies
-from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
+from tf_rnn_ops.keras.layers.cudnn import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 
 # Only these classes: a subclass of CudnnStack may compute anything.
 STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)

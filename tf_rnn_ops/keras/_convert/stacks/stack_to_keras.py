@@ -6,8 +6,8 @@ import keras
 import numpy as np
 
 from tf_rnn_ops.keras._convert.stacks import counterparts
+from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import jit_flag
-from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params import to_keras
 from tf_rnn_ops.params.keras.internals import call_of, mask_of
 

@@ -1,12 +1,12 @@
 """The base of the cells of this package."""
 
+from tf_rnn_ops.keras.dispatch import changes
 from tf_rnn_ops.keras.layers import cell_options
 from tf_rnn_ops.keras.layers.options import WithOptions
-from tf_rnn_ops.keras.path import changes
 
 
-class OwnCell(WithOptions):
-    """A cell of Keras with `options`; see keras/path/cells.py for the attributes on its op."""
+class OpCell(WithOptions):
+    """A cell of Keras with `options`; see keras/dispatch/cells.py for the attributes on its op."""
 
     def __init_subclass__(cls, **kwargs):
         """Remembers the methods of the subclass."""

@@ -4,13 +4,13 @@ import keras
 
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras._internals.layers import inner_layers
-from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
-from tf_rnn_ops.keras.layers.own_layer import OwnLayer
+from tf_rnn_ops.keras.dispatch import changes, eligibility, switch
+from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
+from tf_rnn_ops.keras.layers.cell_layer import CellLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.path import changes, eligibility, switch
 from tf_rnn_ops.native import loader
 
-OURS = (LSTM, GRU, SimpleRNN, RNN, OwnLayer)
+OURS = (LSTM, GRU, SimpleRNN, RNN, CellLayer)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
 FUSED = "fused"  # all steps in one op of this package

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.path import cells, changes, environment
+from tf_rnn_ops.keras.dispatch import cells, changes, environment
 from tf_rnn_ops.native import loader, xla
 from tf_rnn_ops.native.tf_internals import tracing
 

@@ -10,8 +10,8 @@ import re
 import keras
 
 from tf_rnn_ops import _patches
+from tf_rnn_ops.keras.dispatch import quantized
 from tf_rnn_ops.keras.layers.quantization import Quantize
-from tf_rnn_ops.keras.path import quantized
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 FUNCTIONS = ("train_function", "test_function", "predict_function")

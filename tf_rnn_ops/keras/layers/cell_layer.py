@@ -5,13 +5,13 @@ from typing import Any
 
 import keras
 
-from tf_rnn_ops.keras.layers.drop_in import OneOp
+from tf_rnn_ops.keras.layers.op_layer import OpLayer
 
 _BOTH = ("dtype", "trainable")
 _OF_LAYER = (*_BOTH, "name", "activity_regularizer")
 
 
-class OwnLayer(OneOp, keras.layers.RNN):
+class CellLayer(OpLayer, keras.layers.RNN):
     """A layer that creates its cell, with the arguments of both.
 
     A subclass names the class of its cell. The subclass gets a property for each argument of the cell,
@@ -22,7 +22,7 @@ class OwnLayer(OneOp, keras.layers.RNN):
         """Adopts the arguments of the cell.
 
         Args:
-            cell_class: A subclass of OwnCell; None in a subclass of a layer with a cell_class.
+            cell_class: A subclass of OpCell; None in a subclass of a layer with a cell_class.
             cell_name: The name of the cells.
             **kwargs: Arguments for the base classes.
         """

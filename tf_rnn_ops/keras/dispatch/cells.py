@@ -18,8 +18,8 @@ A cell whose class defines float_class has int8 weights: it computes what a cell
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.path import activations, changes, environment
-from tf_rnn_ops.keras.path.params import as_tensor, weight_of
+from tf_rnn_ops.keras.dispatch import activations, changes, environment
+from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
 from tf_rnn_ops.native.tf_internals import tracing
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64")

@@ -4,7 +4,9 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.keras.layers import numbers
+from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
+from tf_rnn_ops.keras.layers import numeric_arguments
+from tf_rnn_ops.keras.layers.op_cell import OpCell, dropped
 from tf_rnn_ops.keras.layers.options import (
     FLAG,
     INITIALIZER,
@@ -13,12 +15,10 @@ from tf_rnn_ops.keras.layers.options import (
     given,
     regularizers,
 )
-from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
-from tf_rnn_ops.keras.path.params import as_tensor, weight_of
 
 
 def _size(name, value):
-    size = 0 if value is None else numbers.integer(name, value)
+    size = 0 if value is None else numeric_arguments.integer(name, value)
     if size < 0:
         raise ValueError(f"{name} must be 0 or more, but it is {value}.")
     return size
@@ -33,7 +33,7 @@ def _weight(name):
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
+class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with a projection of its output (Sak et al., 2014) and peepholes.
 
     It has the formulas of tf.compat.v1.nn.rnn_cell.LSTMCell. Projection, peepholes and clipping are
@@ -81,8 +81,8 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
     options = {
         "num_proj": Option(_size),
         "use_peepholes": FLAG,
-        "cell_clip": Option(numbers.limit),
-        "proj_clip": Option(numbers.limit),
+        "cell_clip": Option(numeric_arguments.limit),
+        "proj_clip": Option(numeric_arguments.limit),
         "clip_gradient": FLAG,
         **_weight("projection"),
         **_weight("peephole"),
@@ -197,13 +197,13 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         return "BlockLSTMV2" if passes else "LayerRNN"
 
     def op_reason(self):
-        """Tells why the op cannot compute the cell; see keras/path/cells.py."""
+        """Tells why the op cannot compute the cell; see keras/dispatch/cells.py."""
         if self.op_name == "LayerRNN" or not self.num_proj:
             return None
         return f"num_proj={self.num_proj}; there is no kernel with a projection with clip_gradient=False"
 
     def op_arguments(self, training):
-        """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
+        """The arguments of the op that come from this kind of cell; see keras/dispatch/cells.py."""
         if self.op_name == "LayerRNN":
             peepholes = self.peepholes if self.use_peepholes else None
             peepholes = as_tensor(peepholes, self.compute_dtype)
@@ -252,7 +252,7 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
         (2, 4)
     """
 
-    options = {"cell_clip": Option(numbers.limit), **_weight("peephole")}
+    options = {"cell_clip": Option(numeric_arguments.limit), **_weight("peephole")}
     num_proj, proj_clip, use_peepholes, clip_gradient = 0, 0.0, True, False
     op_name = "BlockLSTMV2"
 
@@ -267,7 +267,7 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
         seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
         trainable=True,
     ) -> None:  # fmt: skip
-        OwnCell.__init__(self, **given(locals()))
+        OpCell.__init__(self, **given(locals()))
 
     def _build_peepholes(self):
         for k, gate in enumerate("ifo"):
@@ -279,5 +279,5 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
 
 
 def _limited(values, limit):
-    limit = numbers.rounded(limit)
+    limit = numeric_arguments.rounded(limit)
     return keras.ops.clip(values, -limit, limit) if limit else values

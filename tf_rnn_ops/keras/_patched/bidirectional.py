@@ -11,9 +11,9 @@ import keras
 
 from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM
+from tf_rnn_ops.keras.dispatch import switch
+from tf_rnn_ops.keras.layers import GRU, LSTM
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.path import switch
 
 
 def guard() -> None:

@@ -2,13 +2,13 @@
 
 import keras
 
+from tf_rnn_ops.keras.layers.cell_layer import CellLayer
 from tf_rnn_ops.keras.layers.options import given
-from tf_rnn_ops.keras.layers.own_layer import OwnLayer
-from tf_rnn_ops.keras.layers.projected_cell import PeepholeLSTMCell, ProjectedLSTMCell
+from tf_rnn_ops.keras.layers.projected_lstm_cell import PeepholeLSTMCell, ProjectedLSTMCell
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ProjectedLSTM(OwnLayer, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
+class ProjectedLSTM(CellLayer, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
     """An LSTM with a projection of its output, peepholes and clipping, each of them optional.
 
     The layer runs tf.compat.v1.nn.rnn_cell.LSTMCell over time, in one op. ProjectedLSTMCell has the
@@ -68,4 +68,4 @@ class PeepholeLSTM(ProjectedLSTM, cell_class=PeepholeLSTMCell, cell_name="peepho
         stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
         name=None, dtype=None, trainable=True, input_shape=None,
     ) -> None:  # fmt: skip
-        OwnLayer.__init__(self, **given(locals()))
+        CellLayer.__init__(self, **given(locals()))

@@ -1,17 +1,13 @@
-"""LSTM, GRU, SimpleRNN and RNN: keras.layers.* with the loop over time in one op."""
+"""The base of all layers that run the loop over time of keras.layers.RNN as one op."""
 
 import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-import keras
-
 from tf_rnn_ops import _patches, _seeds
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
+from tf_rnn_ops.keras.dispatch import changes, eligibility, fused
 from tf_rnn_ops.keras.layers import cell_options, quantization
-from tf_rnn_ops.keras.path import changes, eligibility, fused
-
-_PACKAGE = "tf_rnn_ops"
 
 
 def jit_property(concerns=lambda layer: True):
@@ -41,7 +37,7 @@ def jit_property(concerns=lambda layer: True):
     return property(get, set_, doc="Whether Keras may compile the layer with XLA.")
 
 
-class OneOp:
+class OpLayer:
     """The methods of keras.layers.RNN that all layers override."""
 
     supports_jit = jit_property()
@@ -71,7 +67,7 @@ class OneOp:
         return with_package(self, super().__repr__())
 
 
-changes.count_as_known(OneOp.inner_loop)
+changes.count_as_known(OpLayer.inner_loop)
 
 
 def with_package(layer, text):
@@ -83,7 +79,7 @@ def with_package(layer, text):
     return text.replace(name, f"{package}.{name}", 1)
 
 
-class _WithOwnCell(OneOp):
+class WithKerasCell(OpLayer):
     """The methods that layers with a cell of Keras override."""
 
     def get_config(self):
@@ -93,12 +89,12 @@ class _WithOwnCell(OneOp):
         return config if use_cudnn == "auto" else {**config, "use_cudnn": use_cudnn}
 
 
-def _as_in_keras(cls):
+def as_in_keras(cls):
     """A decorator that shows the signature of Keras's constructor, whose arguments a layer passes on.
 
     WHY not spelled out: the next version of Keras may have more arguments.
     """
-    init, original = cls.__init__, super(OneOp, cls).__init__
+    init, original = cls.__init__, super(OpLayer, cls).__init__
 
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):
@@ -108,82 +104,3 @@ def _as_in_keras(cls):
     __init__.__signature__ = inspect.signature(original)
     cls.__init__ = __init__
     return cls
-
-
-@keras.saving.register_keras_serializable(package=_PACKAGE)
-@_as_in_keras
-class LSTM(_WithOwnCell, keras.layers.LSTM):
-    """keras.layers.LSTM with the loop over time in one op, forward and backward.
-
-    Arguments, weights, config and results are the same as of keras.layers.LSTM; weight files fit both.
-    Every mask is accepted: padding left or right, holes, sequences without a valid step.
-
-    Keras's implementation runs, with the same result, in these cases:
-
-        activation, recurrent_activation other than tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear
-        unroll=True, use_cudnn=False
-
-    `explain` tells whether the op or Keras's implementation runs.
-
-    Example:
-        >>> import tensorflow as tf
-        >>> import tf_rnn_ops.keras
-        >>> layer = tf_rnn_ops.keras.LSTM(4, return_sequences=True)
-        >>> tuple(layer(tf.ones([2, 5, 3])).shape)
-        (2, 5, 4)
-    """
-
-
-@keras.saving.register_keras_serializable(package=_PACKAGE)
-@_as_in_keras
-class GRU(_WithOwnCell, keras.layers.GRU):
-    """keras.layers.GRU with the loop over time in one op, forward and backward.
-
-    The description of tf_rnn_ops.keras.LSTM applies. The op supports both values of reset_after.
-
-    Example:
-        >>> import tensorflow as tf
-        >>> import tf_rnn_ops.keras
-        >>> tuple(tf_rnn_ops.keras.GRU(4)(tf.ones([2, 5, 3])).shape)
-        (2, 4)
-    """
-
-
-@keras.saving.register_keras_serializable(package=_PACKAGE)
-@_as_in_keras
-class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
-    """keras.layers.SimpleRNN with the loop over time in one op, forward and backward.
-
-    The description of tf_rnn_ops.keras.LSTM applies.
-
-    Example:
-        >>> import tensorflow as tf
-        >>> import tf_rnn_ops.keras
-        >>> tuple(tf_rnn_ops.keras.SimpleRNN(4, activation="relu")(tf.ones([2, 5, 3])).shape)
-        (2, 4)
-    """
-
-
-@keras.saving.register_keras_serializable(package=_PACKAGE)
-@_as_in_keras
-class RNN(OneOp, keras.layers.RNN):
-    """keras.layers.RNN with the loop over time in one op for each cell, forward and backward.
-
-    The cell may be a keras.layers.LSTMCell, GRUCell or SimpleRNNCell, a cell of this package, a list of
-    such cells, or StackedRNNCells. Keras's implementation runs for subclasses of these cells, and if
-    tf_rnn_ops.keras.LSTM would use it for one of the cells.
-
-    Example:
-        >>> import keras
-        >>> import tensorflow as tf
-        >>> import tf_rnn_ops.keras
-        >>> cells = [keras.layers.LSTMCell(4), keras.layers.GRUCell(3)]
-        >>> tuple(tf_rnn_ops.keras.RNN(cells)(tf.ones([2, 5, 3])).shape)
-        (2, 3)
-    """
-
-    def get_config(self):
-        """Returns the arguments of the constructor, including arguments of cells that Keras omits."""
-        config = super().get_config()
-        cell_options.complete(config["cell"], self.cell)
-        return config

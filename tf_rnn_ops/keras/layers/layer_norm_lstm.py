@@ -1,17 +1,18 @@
-"""One step of a layer-normalised LSTM, in plain Keras."""
+"""A layer-normalised LSTM: LayerNormLSTMCell and LayerNormLSTM."""
 
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.layers.numbers import not_negative, rounded
+from tf_rnn_ops.keras.dispatch import changes
+from tf_rnn_ops.keras.dispatch.params import as_tensor
+from tf_rnn_ops.keras.layers.cell_layer import CellLayer
+from tf_rnn_ops.keras.layers.numeric_arguments import not_negative, rounded
+from tf_rnn_ops.keras.layers.op_cell import OpCell, dropped
 from tf_rnn_ops.keras.layers.options import INITIALIZER, Option, given
-from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
-from tf_rnn_ops.keras.path import changes
-from tf_rnn_ops.keras.path.params import as_tensor
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
+class LayerNormLSTMCell(OpCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with layer normalization (Ba et al., 2016).
 
     It has the formulas of tensorflow_addons.rnn.LayerNormLSTMCell without recurrent_dropout:
@@ -114,7 +115,7 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         return h, [h, c]
 
     def op_reason(self):
-        """Tells why the op cannot compute the cell; see keras/path/cells.py."""
+        """Tells why the op cannot compute the cell; see keras/dispatch/cells.py."""
         if not self.norm_epsilon:
             return "norm_epsilon=0; the op needs a positive number"
         for norm in self._norms():
@@ -131,7 +132,7 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         return self.kernel_norm, self.recurrent_norm, self.state_norm
 
     def op_arguments(self, training):
-        """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
+        """The arguments of the op that come from this kind of cell; see keras/dispatch/cells.py."""
         norms = self._norms()
         rows = [as_tensor(w, self.compute_dtype) for norm in norms for w in (norm.gamma, norm.beta)]
         return {
@@ -147,3 +148,35 @@ def _product(values, weights):
         return keras.ops.matmul(values[0], weights)
     pairs = zip(values, keras.ops.split(weights, 4, axis=1))
     return keras.ops.concatenate([keras.ops.matmul(v, w) for v, w in pairs], axis=1)
+
+
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+class LayerNormLSTM(CellLayer, cell_class=LayerNormLSTMCell, cell_name="layer_norm_lstm_cell"):
+    """keras.layers.LSTM with layer normalization (Ba et al., 2016), with the loop over time in one op.
+
+    The results are the same as of keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell without
+    recurrent_dropout. LayerNormLSTMCell has the formulas, the weights and the arguments. Every mask is
+    accepted and means the same as in keras.layers.LSTM. Keras's implementation over the cell runs if
+    tf_rnn_ops.keras.LSTM would use it, and with norm_epsilon=0.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> import tf_rnn_ops.keras
+        >>> layer = tf_rnn_ops.keras.LayerNormLSTM(4)
+        >>> tuple(layer(tf.ones([2, 5, 3])).shape)
+        (2, 4)
+    """
+
+    def __init__(
+        self, units: int, norm_gamma_initializer="ones", norm_beta_initializer="zeros",
+        norm_epsilon=1e-3, *,
+        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
+        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
+        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
+        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
+        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
+        seed=None, implementation=2, return_sequences=False, return_state=False, go_backwards=False,
+        stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
+        name=None, dtype=None, trainable=True, input_shape=None,
+    ) -> None:  # fmt: skip
+        super().__init__(**given(locals()))

@@ -13,8 +13,8 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.path import block_lstm, cells, changes, eligibility, params, quantized
-from tf_rnn_ops.keras.path.masks import MaskedSteps
+from tf_rnn_ops.keras.dispatch import block_lstm, cells, changes, eligibility, params, quantized
+from tf_rnn_ops.keras.dispatch.masks import MaskedSteps
 from tf_rnn_ops.native import loader
 
 

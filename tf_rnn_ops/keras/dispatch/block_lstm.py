@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops.keras.path import cells
+from tf_rnn_ops.keras.dispatch import cells
 from tf_rnn_ops.native.tf_internals import tracing
 
 
