@@ -22,7 +22,7 @@ class Timing(NamedTuple):
         high: Upper quartile of these ratios.
 
     Example:
-        >>> from tf_rnn_ops.keras._report.timing import Timing
+        >>> from tf_rnn_ops.keras import Timing
         >>> Timing("inference", keras_ms=3.0, ours_ms=2.0, low=1.4, high=1.6).ratio
         1.5
     """

@@ -11,12 +11,14 @@ and PeepholeLSTMCell too.
     quantization.py     quantize("int8"), with policies.py and quantized_cells.py
 """
 
+from tf_rnn_ops import _lazy
 from tf_rnn_ops.keras.layers.cudnn import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.layers.gru import GRU
 from tf_rnn_ops.keras.layers.layer_norm_lstm import LayerNormLSTM, LayerNormLSTMCell
 from tf_rnn_ops.keras.layers.lstm import LSTM
 from tf_rnn_ops.keras.layers.projected_lstm import PeepholeLSTM, ProjectedLSTM
 from tf_rnn_ops.keras.layers.projected_lstm_cell import PeepholeLSTMCell, ProjectedLSTMCell
+from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.keras.layers.rnn import RNN
 from tf_rnn_ops.keras.layers.simple_rnn import SimpleRNN
 from tf_rnn_ops.keras.layers.zoneout import (
@@ -40,9 +42,12 @@ __all__ = [
     "ProjectedLSTM",
     "ProjectedLSTMCell",
     "RNN",
+    "Reversed",
     "SimpleRNN",
     "ZoneoutGRU",
     "ZoneoutGRUCell",
     "ZoneoutLSTM",
     "ZoneoutLSTMCell",
 ]
+
+__getattr__, __dir__ = _lazy.attach(__name__, __all__)

@@ -1,11 +1,11 @@
 """A layer that runs another layer from the last step to the first."""
 
+from typing import Any
+
 import keras
 
-_PACKAGE = "tf_rnn_ops"
 
-
-@keras.saving.register_keras_serializable(package=_PACKAGE)
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
 class Reversed(keras.layers.Wrapper):
     """Runs a recurrent layer from the last step to the first, with the output in the order of the input.
 
@@ -13,7 +13,7 @@ class Reversed(keras.layers.Wrapper):
 
     Args:
         layer: A recurrent layer with go_backwards=True, batch first.
-        **kwargs: Arguments of keras.layers.Layer.
+        activity_regularizer, name, dtype, trainable: As for every Keras layer.
 
     Raises:
         ValueError: The layer has no go_backwards, go_backwards is False, or the layer returns sequences
@@ -21,15 +21,28 @@ class Reversed(keras.layers.Wrapper):
 
     Example:
         >>> import numpy as np
-        >>> from tf_rnn_ops.keras import GRU
-        >>> from tf_rnn_ops.keras.layers.reversed import Reversed
+        >>> from tf_rnn_ops.keras import GRU, Reversed
         >>> layer = Reversed(GRU(4, return_sequences=True, go_backwards=True))
         >>> layer(np.ones([2, 5, 3], "float32")).shape
         TensorShape([2, 5, 4])
     """
 
-    def __init__(self, layer, **kwargs):
-        super().__init__(layer, **kwargs)
+    def __init__(
+        self,
+        layer: keras.layers.Layer,
+        *,
+        activity_regularizer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool = True,
+    ) -> None:
+        super().__init__(
+            layer,
+            activity_regularizer=activity_regularizer,
+            name=name,
+            dtype=dtype,
+            trainable=trainable,
+        )
         if not hasattr(layer, "go_backwards"):
             raise ValueError(
                 "The layer in Reversed must be a recurrent layer with go_backwards=True, but "
