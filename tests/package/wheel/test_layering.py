@@ -30,7 +30,8 @@ MAY_IMPORT = {
     " tf2onnx",
     "keras/_internals": "params/keras keras",
     "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
-    "keras/layers": "keras/_internals keras/dispatch native params params/keras raw_ops keras numpy tensorflow",
+    "keras/layers": "keras/_internals keras/dispatch native params params/keras raw_ops keras numpy tensorflow"
+    " typing_extensions",
     "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",
     "keras/_patched": "keras/_internals keras/dispatch keras/layers params/keras keras",
     "keras/_convert/stacks": "keras/layers keras/dispatch params params/keras keras numpy",

@@ -7,7 +7,6 @@ import numpy as np
 
 from tf_rnn_ops.keras.dispatch.activations import hard_sigmoid_keras2
 from tf_rnn_ops.keras.layers import GRU, LSTM, ProjectedLSTM, SimpleRNN
-from tf_rnn_ops.keras.layers.options import given
 from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.params.cells import add_exactly, as_array, check_shape, reorder
 from tf_rnn_ops.params.onnx import nodes as onnx_nodes
@@ -73,10 +72,26 @@ def from_onnx(
         >>> type(layer).__name__, layer.reset_after, layer.count_params()
         ('GRU', False, 54)
     """
-    options = given(locals())
-    del options["source"], options["node"]
-    # In ONNX the outputs beyond the length of a sequence are 0.
-    options["zero_output_for_mask"] = zero_output_for_mask and return_sequences
+    options = {
+        "return_sequences": return_sequences,
+        "return_state": return_state,
+        "unroll": unroll,
+        "dropout": dropout,
+        "recurrent_dropout": recurrent_dropout,
+        "seed": seed,
+        "kernel_regularizer": kernel_regularizer,
+        "recurrent_regularizer": recurrent_regularizer,
+        "bias_regularizer": bias_regularizer,
+        "activity_regularizer": activity_regularizer,
+        "kernel_constraint": kernel_constraint,
+        "recurrent_constraint": recurrent_constraint,
+        "bias_constraint": bias_constraint,
+        "name": name,
+        "dtype": dtype,
+        "trainable": trainable,
+        # In ONNX the outputs beyond the length of a sequence are 0.
+        "zero_output_for_mask": zero_output_for_mask and return_sequences,
+    }
     nodes = onnx_nodes.nodes_of(source, node, stack=False)
     return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
 

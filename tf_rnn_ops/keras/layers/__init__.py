@@ -1,11 +1,12 @@
 """The Keras layers and cells of this package.
 
-A public class is in the file of its name: LSTM in lstm.py, LayerNormLSTMCell beside its layer. cudnn.py has the four
+A public class is in the file of its name: LSTM in lstm.py, LayerNormLSTMCell next to its layer. cudnn.py has the four
 stacks, zoneout.py the layers and cells with zoneout, and projected_lstm.py and projected_lstm_cell.py PeepholeLSTM
 and PeepholeLSTMCell too.
 
     op_layer.py         the base of all layers but the stacks, over dispatch/, which runs the op
     op_cell.py          the base of the cells of this package
+    arguments.py        the arguments that constructors pass on to Keras, with their types
     cell_layer.py       the base of the layers that make such a cell
     stack_layer.py      the base of the stacks, with stack_options.py and stack_weights.py
     quantization.py     quantize("int8"), with policies.py and quantized_cells.py

@@ -1,59 +1,63 @@
-"""The base of layers around a cell of this package."""
+"""The base of layers that make a cell of this package."""
 
-import inspect
 from typing import Any
 
 import keras
 
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
 
-_BOTH = ("dtype", "trainable")
-_OF_LAYER = (*_BOTH, "name", "activity_regularizer")
+
+class CellAttribute(property):
+    """An argument of a layer that is an attribute of its cell."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda layer: getattr(layer.cell, self.name))
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
 
 
 class CellLayer(OpLayer, keras.layers.RNN):
-    """A layer that creates its cell, with the arguments of both.
+    """A layer that makes its cell, with the arguments of both."""
 
-    A subclass names the class of its cell. The subclass gets a property for each argument of the cell,
-    and its constructor spells out the arguments of both.
-    """
+    units = CellAttribute()
+    activation = CellAttribute()
+    recurrent_activation = CellAttribute()
+    use_bias = CellAttribute()
+    kernel_initializer = CellAttribute()
+    recurrent_initializer = CellAttribute()
+    bias_initializer = CellAttribute()
+    kernel_regularizer = CellAttribute()
+    recurrent_regularizer = CellAttribute()
+    bias_regularizer = CellAttribute()
+    kernel_constraint = CellAttribute()
+    recurrent_constraint = CellAttribute()
+    bias_constraint = CellAttribute()
+    dropout = CellAttribute()
+    recurrent_dropout = CellAttribute()
+    seed = CellAttribute()
+    implementation = CellAttribute()
 
-    def __init_subclass__(cls, cell_class=None, cell_name=None, **kwargs):
-        """Adopts the arguments of the cell.
-
-        Args:
-            cell_class: A subclass of OpCell; None in a subclass of a layer with a cell_class.
-            cell_name: The name of the cells.
-            **kwargs: Arguments for the base classes.
-        """
-        super().__init_subclass__(**kwargs)
-        if cell_class is None:
-            return
-        cls._cell_class, cls._cell_name = cell_class, cell_name
-        cls._of_cell = inspect.signature(cell_class).parameters.keys() - _OF_LAYER
-        for name in cls._of_cell:
-            setattr(cls, name, _forwarded(name))
-
-    def __init__(self, **kwargs: Any) -> None:
-        cell = {name: kwargs.pop(name) for name in self._of_cell}
-        cell |= {name: kwargs[name] for name in _BOTH}
-        super().__init__(self._cell_class(name=self._cell_name, **cell), **kwargs)
+    def __init__(self, cell: keras.layers.Layer, **kwargs: Any) -> None:
+        super().__init__(cell, **kwargs)
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
         config = super().get_config()
         del config["cell"]
         cell = self.cell.get_config()
-        for name in ("name", *_BOTH):
+        for name in ("name", "dtype", "trainable"):
             cell.pop(name, None)
         return {**cell, **config}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Any:
         """Creates a layer from what get_config returned."""
         return cls(**config)
 
 
-def _forwarded(name):
-    return property(lambda layer: getattr(layer.cell, name), doc=f"`{name}` of the cell.")
+class LSTMCellLayer(CellLayer):
+    """A CellLayer with an LSTM cell."""
+
+    unit_forget_bias = CellAttribute()

@@ -1,14 +1,24 @@
 """A layer-normalised LSTM: LayerNormLSTMCell and LayerNormLSTM."""
 
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops.keras.dispatch import changes
 from tf_rnn_ops.keras.dispatch.params import as_tensor
-from tf_rnn_ops.keras.layers.cell_layer import CellLayer
+from tf_rnn_ops.keras.layers.arguments import (
+    LSTMArguments,
+    LSTMCellArguments,
+    divide,
+    passes_on,
+)
+from tf_rnn_ops.keras.layers.cell_layer import CellAttribute, LSTMCellLayer
 from tf_rnn_ops.keras.layers.numeric_arguments import not_negative, rounded
 from tf_rnn_ops.keras.layers.op_cell import OpCell, dropped
-from tf_rnn_ops.keras.layers.options import INITIALIZER, Option, given
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -50,30 +60,35 @@ class LayerNormLSTMCell(OpCell, keras.layers.LSTMCell):
         (2, 4)
     """
 
-    options = {
-        "norm_gamma_initializer": INITIALIZER,
-        "norm_beta_initializer": INITIALIZER,
-        "norm_epsilon": Option(not_negative),
-    }
     op_name = "LayerRNN"
 
+    @passes_on(keras.layers.LSTMCell, keras.layers.Layer, implementation=2)
     def __init__(
-        self, units: int, norm_gamma_initializer="ones", norm_beta_initializer="zeros",
-        norm_epsilon=1e-3, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
-        trainable=True,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self,
+        units: int,
+        norm_gamma_initializer: Any = "ones",
+        norm_beta_initializer: Any = "zeros",
+        norm_epsilon: float = 1e-3,
+        **kwargs: "Unpack[LSTMCellArguments]",
+    ) -> None:
+        super().__init__(units, **kwargs)
+        self.norm_gamma_initializer = keras.initializers.get(norm_gamma_initializer)
+        self.norm_beta_initializer = keras.initializers.get(norm_beta_initializer)
+        self.norm_epsilon = not_negative("norm_epsilon", norm_epsilon)
         self.kernel_norm = self._norm("kernel_norm")
         self.recurrent_norm = self._norm("recurrent_norm")
         self.state_norm = self._norm("state_norm")
 
-    def _norm(self, name):
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {
+            **super().get_config(),
+            "norm_gamma_initializer": keras.initializers.serialize(self.norm_gamma_initializer),
+            "norm_beta_initializer": keras.initializers.serialize(self.norm_beta_initializer),
+            "norm_epsilon": self.norm_epsilon,
+        }
+
+    def _norm(self, name: str) -> keras.layers.LayerNormalization:
         return keras.layers.LayerNormalization(
             epsilon=rounded(self.norm_epsilon),
             gamma_initializer=self.norm_gamma_initializer,
@@ -151,7 +166,7 @@ def _product(values, weights):
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class LayerNormLSTM(CellLayer, cell_class=LayerNormLSTMCell, cell_name="layer_norm_lstm_cell"):
+class LayerNormLSTM(LSTMCellLayer):
     """keras.layers.LSTM with layer normalization (Ba et al., 2016), with the loop over time in one op.
 
     The results are the same as of keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell without
@@ -167,16 +182,26 @@ class LayerNormLSTM(CellLayer, cell_class=LayerNormLSTMCell, cell_name="layer_no
         (2, 4)
     """
 
+    norm_gamma_initializer = CellAttribute()
+    norm_beta_initializer = CellAttribute()
+    norm_epsilon = CellAttribute()
+
+    @passes_on(LayerNormLSTMCell, keras.layers.RNN, input_shape=None)
     def __init__(
-        self, units: int, norm_gamma_initializer="ones", norm_beta_initializer="zeros",
-        norm_epsilon=1e-3, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, return_sequences=False, return_state=False, go_backwards=False,
-        stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
-        name=None, dtype=None, trainable=True, input_shape=None,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self,
+        units: int,
+        norm_gamma_initializer: Any = "ones",
+        norm_beta_initializer: Any = "zeros",
+        norm_epsilon: float = 1e-3,
+        **kwargs: "Unpack[LSTMArguments]",
+    ) -> None:
+        of_cell, of_layer = divide(kwargs)
+        cell = LayerNormLSTMCell(
+            units,
+            norm_gamma_initializer,
+            norm_beta_initializer,
+            norm_epsilon,
+            name="layer_norm_lstm_cell",
+            **of_cell,
+        )
+        super().__init__(cell, **of_layer)

@@ -2,11 +2,10 @@
 
 from tf_rnn_ops.keras.dispatch import changes
 from tf_rnn_ops.keras.layers import cell_options
-from tf_rnn_ops.keras.layers.options import WithOptions
 
 
-class OpCell(WithOptions):
-    """A cell of Keras with `options`; see keras/dispatch/cells.py for the attributes on its op."""
+class OpCell:
+    """A cell of this package; see keras/dispatch/cells.py for the attributes on its op."""
 
     def __init_subclass__(cls, **kwargs):
         """Remembers the methods of the subclass."""

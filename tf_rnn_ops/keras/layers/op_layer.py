@@ -2,12 +2,15 @@
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tf_rnn_ops import _patches, _seeds
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
 from tf_rnn_ops.keras.dispatch import changes, eligibility, fused
 from tf_rnn_ops.keras.layers import cell_options, quantization
+from tf_rnn_ops.keras.layers.arguments import with_signature
+
+_Class = TypeVar("_Class", bound=type)
 
 
 def jit_property(concerns=lambda layer: True):
@@ -89,18 +92,13 @@ class WithKerasCell(OpLayer):
         return config if use_cudnn == "auto" else {**config, "use_cudnn": use_cudnn}
 
 
-def as_in_keras(cls):
-    """A decorator that shows the signature of Keras's constructor, whose arguments a layer passes on.
-
-    WHY not spelled out: the next version of Keras may have more arguments.
-    """
-    init, original = cls.__init__, super(OpLayer, cls).__init__
+def as_in_keras(cls: _Class) -> _Class:
+    """A decorator that shows the signature of Keras's constructor, whose arguments a layer passes on."""
+    original = vars(cls.__bases__[-1])["__init__"]
 
     @functools.wraps(original)
-    def __init__(self, *args, **kwargs):
-        init(self, *args, **kwargs)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        OpLayer.__init__(self, *args, **kwargs)
 
-    # Keras reads the signatures of constructors without following __wrapped__.
-    __init__.__signature__ = inspect.signature(original)
-    cls.__init__ = __init__
+    cls.__init__ = with_signature(__init__, inspect.signature(original))  # type: ignore[misc]
     return cls

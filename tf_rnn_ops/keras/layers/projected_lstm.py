@@ -1,14 +1,19 @@
 """ProjectedLSTM and PeepholeLSTM: LSTMs with a projection, peepholes and clipping, in one op."""
 
+from typing import TYPE_CHECKING, Any
+
 import keras
 
-from tf_rnn_ops.keras.layers.cell_layer import CellLayer
-from tf_rnn_ops.keras.layers.options import given
+from tf_rnn_ops.keras.layers.arguments import LSTMArguments, divide, passes_on
+from tf_rnn_ops.keras.layers.cell_layer import CellAttribute, CellLayer, LSTMCellLayer
 from tf_rnn_ops.keras.layers.projected_lstm_cell import PeepholeLSTMCell, ProjectedLSTMCell
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ProjectedLSTM(CellLayer, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
+class ProjectedLSTM(LSTMCellLayer):
     """An LSTM with a projection of its output, peepholes and clipping, each of them optional.
 
     The layer runs tf.compat.v1.nn.rnn_cell.LSTMCell over time, in one op. ProjectedLSTMCell has the
@@ -24,25 +29,57 @@ class ProjectedLSTM(CellLayer, cell_class=ProjectedLSTMCell, cell_name="projecte
         (2, 4)
     """
 
+    num_proj = CellAttribute()
+    use_peepholes = CellAttribute()
+    cell_clip = CellAttribute()
+    proj_clip = CellAttribute()
+    clip_gradient = CellAttribute()
+    projection_initializer = CellAttribute()
+    projection_regularizer = CellAttribute()
+    projection_constraint = CellAttribute()
+    peephole_initializer = CellAttribute()
+    peephole_regularizer = CellAttribute()
+    peephole_constraint = CellAttribute()
+
+    @passes_on(ProjectedLSTMCell, keras.layers.RNN, input_shape=None)
     def __init__(
-        self, units: int, num_proj=0, use_peepholes=False, cell_clip=0.0, proj_clip=0.0,
-        clip_gradient=True, projection_initializer="glorot_uniform", projection_regularizer=None,
-        projection_constraint=None, peephole_initializer="glorot_uniform",
-        peephole_regularizer=None, peephole_constraint=None, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, return_sequences=False, return_state=False, go_backwards=False,
-        stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
-        name=None, dtype=None, trainable=True, input_shape=None,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self,
+        units: int,
+        num_proj: int | None = 0,
+        use_peepholes: bool = False,
+        cell_clip: float | None = 0.0,
+        proj_clip: float | None = 0.0,
+        clip_gradient: bool = True,
+        projection_initializer: Any = "glorot_uniform",
+        projection_regularizer: Any = None,
+        projection_constraint: Any = None,
+        peephole_initializer: Any = "glorot_uniform",
+        peephole_regularizer: Any = None,
+        peephole_constraint: Any = None,
+        **kwargs: "Unpack[LSTMArguments]",
+    ) -> None:
+        of_cell, of_layer = divide(kwargs)
+        cell = ProjectedLSTMCell(
+            units,
+            num_proj=num_proj,
+            use_peepholes=use_peepholes,
+            cell_clip=cell_clip,
+            proj_clip=proj_clip,
+            clip_gradient=clip_gradient,
+            projection_initializer=projection_initializer,
+            projection_regularizer=projection_regularizer,
+            projection_constraint=projection_constraint,
+            peephole_initializer=peephole_initializer,
+            peephole_regularizer=peephole_regularizer,
+            peephole_constraint=peephole_constraint,
+            name="projected_lstm_cell",
+            **of_cell,
+        )
+        super().__init__(cell, **of_layer)
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class PeepholeLSTM(ProjectedLSTM, cell_class=PeepholeLSTMCell, cell_name="peephole_lstm_cell"):
+class PeepholeLSTM(ProjectedLSTM):
     """A ProjectedLSTM with peepholes and clip_gradient=False, and without a projection.
 
     PeepholeLSTMCell has the formulas, the weights and the arguments. The layer always runs on BlockLSTMV2, which has a
@@ -56,16 +93,24 @@ class PeepholeLSTM(ProjectedLSTM, cell_class=PeepholeLSTMCell, cell_name="peepho
         (2, 4)
     """
 
+    @passes_on(PeepholeLSTMCell, keras.layers.RNN, input_shape=None)
     def __init__(
-        self, units: int, cell_clip=0.0, peephole_initializer="glorot_uniform",
-        peephole_regularizer=None, peephole_constraint=None, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, return_sequences=False, return_state=False, go_backwards=False,
-        stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
-        name=None, dtype=None, trainable=True, input_shape=None,
-    ) -> None:  # fmt: skip
-        CellLayer.__init__(self, **given(locals()))
+        self,
+        units: int,
+        cell_clip: float | None = 0.0,
+        peephole_initializer: Any = "glorot_uniform",
+        peephole_regularizer: Any = None,
+        peephole_constraint: Any = None,
+        **kwargs: "Unpack[LSTMArguments]",
+    ) -> None:
+        of_cell, of_layer = divide(kwargs)
+        cell = PeepholeLSTMCell(
+            units,
+            cell_clip=cell_clip,
+            peephole_initializer=peephole_initializer,
+            peephole_regularizer=peephole_regularizer,
+            peephole_constraint=peephole_constraint,
+            name="peephole_lstm_cell",
+            **of_cell,
+        )
+        CellLayer.__init__(self, cell, **of_layer)

@@ -1,20 +1,18 @@
 """One step of an LSTM with a projection, peepholes and clipping, in ordinary Keras operations."""
 
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
 from tf_rnn_ops.keras.layers import numeric_arguments
+from tf_rnn_ops.keras.layers.arguments import LSTMCellArguments, passes_on
 from tf_rnn_ops.keras.layers.op_cell import OpCell, dropped
-from tf_rnn_ops.keras.layers.options import (
-    FLAG,
-    INITIALIZER,
-    Option,
-    constraints,
-    given,
-    regularizers,
-)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _size(name, value):
@@ -24,12 +22,16 @@ def _size(name, value):
     return size
 
 
-def _weight(name):
-    return {
-        f"{name}_initializer": INITIALIZER,
-        **regularizers(name),
-        **constraints(name),
-    }
+# The arguments of ProjectedLSTMCell that PeepholeLSTMCell sets itself.
+_NO_ARGUMENTS = {
+    "num_proj",
+    "use_peepholes",
+    "proj_clip",
+    "clip_gradient",
+    "projection_initializer",
+    "projection_regularizer",
+    "projection_constraint",
+}
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -78,35 +80,58 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
         (2, 4)
     """
 
-    options = {
-        "num_proj": Option(_size),
-        "use_peepholes": FLAG,
-        "cell_clip": Option(numeric_arguments.limit),
-        "proj_clip": Option(numeric_arguments.limit),
-        "clip_gradient": FLAG,
-        **_weight("projection"),
-        **_weight("peephole"),
-    }
     projection = peepholes = None
 
+    @passes_on(keras.layers.LSTMCell, keras.layers.Layer, implementation=2)
     def __init__(
-        self, units: int, num_proj=0, use_peepholes=False, cell_clip=0.0, proj_clip=0.0,
-        clip_gradient=True, projection_initializer="glorot_uniform", projection_regularizer=None,
-        projection_constraint=None, peephole_initializer="glorot_uniform",
-        peephole_regularizer=None, peephole_constraint=None, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
-        trainable=True,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self,
+        units: int,
+        num_proj: int | None = 0,
+        use_peepholes: bool = False,
+        cell_clip: float | None = 0.0,
+        proj_clip: float | None = 0.0,
+        clip_gradient: bool = True,
+        projection_initializer: Any = "glorot_uniform",
+        projection_regularizer: Any = None,
+        projection_constraint: Any = None,
+        peephole_initializer: Any = "glorot_uniform",
+        peephole_regularizer: Any = None,
+        peephole_constraint: Any = None,
+        **kwargs: "Unpack[LSTMCellArguments]",
+    ) -> None:
+        super().__init__(units, **kwargs)
+        self.num_proj = _size("num_proj", num_proj)
+        self.use_peepholes = bool(use_peepholes)
+        self.cell_clip = numeric_arguments.limit("cell_clip", cell_clip)
+        self.proj_clip = numeric_arguments.limit("proj_clip", proj_clip)
+        self.clip_gradient = bool(clip_gradient)
+        self.projection_initializer = keras.initializers.get(projection_initializer)
+        self.projection_regularizer = keras.regularizers.get(projection_regularizer)
+        self.projection_constraint = keras.constraints.get(projection_constraint)
+        self.peephole_initializer = keras.initializers.get(peephole_initializer)
+        self.peephole_regularizer = keras.regularizers.get(peephole_regularizer)
+        self.peephole_constraint = keras.constraints.get(peephole_constraint)
         if self.proj_clip and not self.num_proj:
             raise ValueError(f"proj_clip must be 0 without num_proj, but it is {self.proj_clip}.")
         self.output_size = self.num_proj or self.units
         self.state_size = [self.output_size, self.units]
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {
+            **super().get_config(),
+            "num_proj": self.num_proj,
+            "use_peepholes": self.use_peepholes,
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+            "clip_gradient": self.clip_gradient,
+            "projection_initializer": keras.initializers.serialize(self.projection_initializer),
+            "projection_regularizer": keras.regularizers.serialize(self.projection_regularizer),
+            "projection_constraint": keras.constraints.serialize(self.projection_constraint),
+            "peephole_initializer": keras.initializers.serialize(self.peephole_initializer),
+            "peephole_regularizer": keras.regularizers.serialize(self.peephole_regularizer),
+            "peephole_constraint": keras.constraints.serialize(self.peephole_constraint),
+        }
 
     def build(self, input_shape):
         """Creates the weights."""
@@ -252,22 +277,33 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
         (2, 4)
     """
 
-    options = {"cell_clip": Option(numeric_arguments.limit), **_weight("peephole")}
-    num_proj, proj_clip, use_peepholes, clip_gradient = 0, 0.0, True, False
     op_name = "BlockLSTMV2"
 
+    @passes_on(keras.layers.LSTMCell, keras.layers.Layer, implementation=2)
     def __init__(
-        self, units: int, cell_clip=0.0, peephole_initializer="glorot_uniform",
-        peephole_regularizer=None, peephole_constraint=None, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
-        trainable=True,
-    ) -> None:  # fmt: skip
-        OpCell.__init__(self, **given(locals()))
+        self,
+        units: int,
+        cell_clip: float | None = 0.0,
+        peephole_initializer: Any = "glorot_uniform",
+        peephole_regularizer: Any = None,
+        peephole_constraint: Any = None,
+        **kwargs: "Unpack[LSTMCellArguments]",
+    ) -> None:
+        super().__init__(
+            units,
+            use_peepholes=True,
+            cell_clip=cell_clip,
+            clip_gradient=False,
+            peephole_initializer=peephole_initializer,
+            peephole_regularizer=peephole_regularizer,
+            peephole_constraint=peephole_constraint,
+            **kwargs,
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        config = super().get_config()
+        return {name: value for name, value in config.items() if name not in _NO_ARGUMENTS}
 
     def _build_peepholes(self):
         for k, gate in enumerate("ifo"):

@@ -8,32 +8,17 @@ from tf_rnn_ops.keras._internals.layers import untrack
 from tf_rnn_ops.keras.dispatch import eligibility, masks
 from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
 from tf_rnn_ops.keras.layers import policies, stack_weights
-from tf_rnn_ops.keras.layers.options import given
-from tf_rnn_ops.keras.layers.stack_options import StackOptions
+from tf_rnn_ops.keras.layers.stack_options import NO_INT8, StackOptions
 from tf_rnn_ops.native.tf_internals import tracing
 
-_NO_INT8 = "stacks have float weights"
 _BAD_MASK = "The mask must be True first and then False in each sequence. Valid steps:"
 
 
 class CudnnStack(StackOptions):
     """The base of the four stacks."""
 
-    def __init__(
-        self, units: int, *, num_layers=1, direction="unidirectional", dropout=0.0,
-        input_mode="linear_input", num_proj=0, return_sequences=False, return_state=False,
-        time_major=False, kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, use_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, go_backwards=False, stateful=False,
-        seed=None, activity_regularizer=None, name=None, dtype=None, trainable=True,
-        input_shape=None,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
-        policies.check_mode(self, _NO_INT8)
-
     def build(self, input_shape):
-        policies.check_mode(self, _NO_INT8)  # with a DTypePolicyMap only now known
+        policies.check_mode(self, NO_INT8)  # with a DTypePolicyMap only now known
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "The input must have three dimensions, the last of a known size, but its shape is "
@@ -371,7 +356,7 @@ class CudnnStack(StackOptions):
         """Raises NotImplementedError, which Keras shows as a warning; see keras.layers.Layer."""
         policies.withdraw(self)
         raise NotImplementedError(
-            f"The stack {self.name!r} cannot be quantized: {_NO_INT8}. "
+            f"The stack {self.name!r} cannot be quantized: {NO_INT8}. "
             "tf_rnn_ops.keras.convert(model, quantize='int8') makes layers with int8 weights of it."
         )
 

@@ -1,25 +1,22 @@
 """The options of a stack, its files of weights, and its conversion from other frameworks."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.dispatch import eligibility
-from tf_rnn_ops.keras.layers import numeric_arguments
+from tf_rnn_ops.keras.layers import numeric_arguments, policies
+from tf_rnn_ops.keras.layers.arguments import LayerArguments, passes_on
 from tf_rnn_ops.keras.layers.op_layer import with_package
-from tf_rnn_ops.keras.layers.options import (
-    FLAG,
-    INITIALIZER,
-    Option,
-    WithOptions,
-    constraints,
-    regularizers,
-)
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import num_directions
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+NO_INT8 = "stacks have float weights"
 # Names in files of weights.
 _SEED_STATE = "seed_state"
 _NETWORK = "network"
@@ -27,7 +24,7 @@ _NETWORK = "network"
 _OF_NETWORK = ("num_layers", "direction", "input_mode", "num_proj")
 
 
-class StackOptions(WithOptions, keras.layers.Layer):
+class StackOptions(keras.layers.Layer):
     """A stack without its computation; CudnnLSTM explains the arguments."""
 
     rnn_mode: str  # the classes in cudnn.py set it
@@ -36,29 +33,58 @@ class StackOptions(WithOptions, keras.layers.Layer):
     activation = staticmethod(keras.activations.tanh)
     recurrent_dropout = 0.0
 
-    options = {
-        "num_layers": Option(),
-        "direction": Option(),
-        "dropout": Option(numeric_arguments.fraction),
-        "input_mode": Option(),
-        "num_proj": Option(lambda name, value: 0 if value is None else value),
-        "return_sequences": FLAG,
-        "return_state": FLAG,
-        "time_major": FLAG,
-        "kernel_initializer": INITIALIZER,
-        "recurrent_initializer": INITIALIZER,
-        "bias_initializer": INITIALIZER,
-        "unit_forget_bias": FLAG,
-        "use_bias": FLAG,
-        **regularizers("kernel", "recurrent", "bias"),
-        **constraints("kernel", "recurrent", "bias"),
-        "go_backwards": FLAG,
-        "stateful": FLAG,
-        "seed": Option(lambda name, value: _seeds.checked(value), _seeds.to_config),
-    }
-
-    def __init__(self, units: int, **kwargs: Any) -> None:
+    @passes_on(keras.layers.Layer, input_shape=None)
+    def __init__(
+        self,
+        units: int,
+        *,
+        num_layers: int = 1,
+        direction: str = "unidirectional",
+        dropout: float = 0.0,
+        input_mode: str = "linear_input",
+        num_proj: int | None = 0,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        time_major: bool = False,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        unit_forget_bias: bool = True,
+        use_bias: bool = True,
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        seed: Any = None,
+        **kwargs: "Unpack[LayerArguments]",
+    ) -> None:
         super().__init__(**kwargs)
+        self.num_layers = num_layers
+        self.direction = direction
+        self.dropout = numeric_arguments.fraction("dropout", dropout)
+        self.input_mode = input_mode
+        self.num_proj = 0 if num_proj is None else num_proj
+        self.return_sequences = bool(return_sequences)
+        self.return_state = bool(return_state)
+        self.time_major = bool(time_major)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.unit_forget_bias = bool(unit_forget_bias)
+        self.use_bias = bool(use_bias)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = keras.regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        self.go_backwards = bool(go_backwards)
+        self.stateful = bool(stateful)
+        self.seed = _seeds.checked(seed)
         self._set_network(units)
         # A state exists only with dropout between layers.
         self.seed_generator: Any = None
@@ -68,6 +94,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
             self._seed_state = self.seed_generator.state.value
         self._state_h = self._state_c = None
         self._set_what_keras_reads()
+        policies.check_mode(self, NO_INT8)
 
     def _set_network(self, units):
         if not isinstance(units, (int, np.integer)) or units < 1:
@@ -109,9 +136,34 @@ class StackOptions(WithOptions, keras.layers.Layer):
             num_proj=self.num_proj,
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        return {**super().get_config(), "units": self.units}
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "num_layers": self.num_layers,
+            "direction": self.direction,
+            "dropout": self.dropout,
+            "input_mode": self.input_mode,
+            "num_proj": self.num_proj,
+            "return_sequences": self.return_sequences,
+            "return_state": self.return_state,
+            "time_major": self.time_major,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "unit_forget_bias": self.unit_forget_bias,
+            "use_bias": self.use_bias,
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+            "recurrent_regularizer": keras.regularizers.serialize(self.recurrent_regularizer),
+            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
+            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
+            "recurrent_constraint": keras.constraints.serialize(self.recurrent_constraint),
+            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
+            "go_backwards": self.go_backwards,
+            "stateful": self.stateful,
+            "seed": _seeds.to_config(self.seed),
+        }
 
     def __repr__(self):
         return with_package(self, super().__repr__())

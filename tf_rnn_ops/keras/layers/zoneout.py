@@ -1,12 +1,24 @@
 """Zoneout: ZoneoutLSTMCell, ZoneoutLSTM, ZoneoutGRUCell and ZoneoutGRU."""
 
+from typing import TYPE_CHECKING, Any
+
 import keras
 
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.layers import numeric_arguments
-from tf_rnn_ops.keras.layers.cell_layer import CellLayer
+from tf_rnn_ops.keras.layers.arguments import (
+    GRUArguments,
+    GRUCellArguments,
+    LSTMArguments,
+    LSTMCellArguments,
+    divide,
+    passes_on,
+)
+from tf_rnn_ops.keras.layers.cell_layer import CellAttribute, CellLayer, LSTMCellLayer
 from tf_rnn_ops.keras.layers.op_cell import OpCell
-from tf_rnn_ops.keras.layers.options import Option, given
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _rate(name, value):
@@ -14,9 +26,6 @@ def _rate(name, value):
     if not 0 <= numeric_arguments.rounded(rate) <= 1:
         raise ValueError(f"{name} must be between 0 and 1, but it is {value!r}.")
     return rate
-
-
-_RATE = Option(_rate)
 
 
 class _ZoneoutCell(OpCell):
@@ -29,7 +38,7 @@ class _ZoneoutCell(OpCell):
 
     def op_arguments(self, training):
         """The arguments of the op that come from this kind of cell; see keras/dispatch/cells.py."""
-        rates = {name: getattr(self, name) for name in self.options}  # the op has the same names
+        rates = self._rates()
         arguments = {"rnn_mode": self._rnn_mode, **rates}
         if training and any(rates.values()):
             arguments["seed"] = _seeds.draw(self.seed_generator)
@@ -77,21 +86,27 @@ class ZoneoutLSTMCell(_ZoneoutCell, keras.layers.LSTMCell):
         (2, 4)
     """
 
-    options = {"zoneout_h": _RATE, "zoneout_c": _RATE}
     op_name = "LayerRNN"
     _rnn_mode = "lstm"
 
+    @passes_on(keras.layers.LSTMCell, keras.layers.Layer, implementation=2)
     def __init__(
-        self, units: int, zoneout_h=0.0, zoneout_c=0.0, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
-        trainable=True,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self,
+        units: int,
+        zoneout_h: float = 0.0,
+        zoneout_c: float = 0.0,
+        **kwargs: "Unpack[LSTMCellArguments]",
+    ) -> None:
+        super().__init__(units, **kwargs)
+        self.zoneout_h = _rate("zoneout_h", zoneout_h)
+        self.zoneout_c = _rate("zoneout_c", zoneout_c)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {**super().get_config(), "zoneout_h": self.zoneout_h, "zoneout_c": self.zoneout_c}
+
+    def _rates(self) -> dict[str, float]:
+        return {"zoneout_h": self.zoneout_h, "zoneout_c": self.zoneout_c}
 
     def call(self, inputs, states, training=False):
         """Runs one step.
@@ -131,21 +146,22 @@ class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
         (2, 4)
     """
 
-    options = {"zoneout_h": _RATE}
     op_name = "LayerRNN"
     _rnn_mode = "gru"
 
+    @passes_on(keras.layers.GRUCell, keras.layers.Layer, implementation=2)
     def __init__(
-        self, units: int, zoneout_h=0.0, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        reset_after=True, seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
-        trainable=True,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self, units: int, zoneout_h: float = 0.0, **kwargs: "Unpack[GRUCellArguments]"
+    ) -> None:
+        super().__init__(units, **kwargs)
+        self.zoneout_h = _rate("zoneout_h", zoneout_h)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {**super().get_config(), "zoneout_h": self.zoneout_h}
+
+    def _rates(self) -> dict[str, float]:
+        return {"zoneout_h": self.zoneout_h}
 
     def call(self, inputs, states, training=False):
         """Runs one step.
@@ -171,7 +187,7 @@ class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ZoneoutLSTM(CellLayer, cell_class=ZoneoutLSTMCell, cell_name="zoneout_lstm_cell"):
+class ZoneoutLSTM(LSTMCellLayer):
     """keras.layers.LSTM with zoneout (Krueger et al., 2017), with the loop over time in one op.
 
     ZoneoutLSTMCell has the formulas, the weights and the arguments. `seed` also selects the units that keep
@@ -187,22 +203,24 @@ class ZoneoutLSTM(CellLayer, cell_class=ZoneoutLSTMCell, cell_name="zoneout_lstm
         (2, 4)
     """
 
+    zoneout_h = CellAttribute()
+    zoneout_c = CellAttribute()
+
+    @passes_on(ZoneoutLSTMCell, keras.layers.RNN, input_shape=None)
     def __init__(
-        self, units: int, zoneout_h=0.0, zoneout_c=0.0, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, return_sequences=False, return_state=False, go_backwards=False,
-        stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
-        name=None, dtype=None, trainable=True, input_shape=None,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self,
+        units: int,
+        zoneout_h: float = 0.0,
+        zoneout_c: float = 0.0,
+        **kwargs: "Unpack[LSTMArguments]",
+    ) -> None:
+        of_cell, of_layer = divide(kwargs)
+        cell = ZoneoutLSTMCell(units, zoneout_h, zoneout_c, name="zoneout_lstm_cell", **of_cell)
+        super().__init__(cell, **of_layer)
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ZoneoutGRU(CellLayer, cell_class=ZoneoutGRUCell, cell_name="zoneout_gru_cell"):
+class ZoneoutGRU(CellLayer):
     """keras.layers.GRU with zoneout, with the loop over time in one op.
 
     The description of ZoneoutLSTM applies. With reset_after=False Keras's implementation runs.
@@ -215,15 +233,14 @@ class ZoneoutGRU(CellLayer, cell_class=ZoneoutGRUCell, cell_name="zoneout_gru_ce
         (2, 4)
     """
 
+    reset_after = CellAttribute()
+    zoneout_h = CellAttribute()
+
+    @passes_on(ZoneoutGRUCell, keras.layers.RNN, input_shape=None)
     def __init__(
-        self, units: int, zoneout_h=0.0, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        reset_after=True, seed=None, implementation=2, return_sequences=False, return_state=False, go_backwards=False,
-        stateful=False, unroll=False, zero_output_for_mask=False, activity_regularizer=None,
-        name=None, dtype=None, trainable=True, input_shape=None,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self, units: int, zoneout_h: float = 0.0, **kwargs: "Unpack[GRUArguments]"
+    ) -> None:
+        of_cell, of_layer = divide(kwargs)
+        super().__init__(
+            ZoneoutGRUCell(units, zoneout_h, name="zoneout_gru_cell", **of_cell), **of_layer
+        )
