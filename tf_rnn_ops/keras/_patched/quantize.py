@@ -6,6 +6,7 @@ Its filters see a layer where Keras shows them the cell, and the float weights a
 import gc
 import inspect
 import re
+from typing import Any, Callable
 
 import keras
 
@@ -23,10 +24,10 @@ def guard() -> None:
     _patches.wrap(keras.Model, "quantize", _extended)
 
 
-def _extended(original):
+def _extended(original: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(original)
 
-    def quantize(*args, **kwargs):
+    def quantize(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs)
         filters = given.arguments.get("filters")
         if callable(filters) or isinstance(filters, (str, list, tuple)):
@@ -38,7 +39,7 @@ def _extended(original):
     return quantize
 
 
-def _accepts(filters, layer):
+def _accepts(filters: Any, layer: keras.layers.Layer) -> bool:
     hook = vars(layer).get("quantize")
     layer = hook.layer if isinstance(hook, Quantize) else layer
     if callable(filters):
@@ -47,7 +48,7 @@ def _accepts(filters, layer):
     return any(re.search(pattern, layer.name) for pattern in patterns)
 
 
-def _free(model):
+def _free(model: keras.Model) -> None:
     """Frees float weights that functions of the model, or of models in it, still read."""
     layers = flatten_layers(model)
     if not any(isinstance(vars(layer).get("quantize"), Quantize) for layer in layers):

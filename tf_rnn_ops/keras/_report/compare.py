@@ -147,7 +147,16 @@ def compare(
     return found
 
 
-def _compared(model, x, y, weights, repeats, quantize, progress, printed):
+def _compared(
+    model: keras.Model,
+    x: Any,
+    y: Any,
+    weights: Any,
+    repeats: int,
+    quantize: str | None,
+    progress: Progress,
+    printed: bool,
+) -> ModelComparison:
     progress.show("copying the model")
     models = _copies(model, x, quantize)
     progress.show("comparing the outputs")
@@ -173,7 +182,7 @@ def _compared(model, x, y, weights, repeats, quantize, progress, printed):
     )
 
 
-def _copies(model, x, quantize):
+def _copies(model: keras.Model, x: Any, quantize: str | None) -> tuple[Any, Any]:
     """The model on Keras's layers and on the layers of this package, with the same weights."""
     if quantize is not None or all(layer.built for layer in flatten_layers(model)):
         return _on_keras(model), convert_silently(model, quantize=quantize)
@@ -189,7 +198,7 @@ def _copies(model, x, quantize):
     return models
 
 
-def _on_keras(model):
+def _on_keras(model: keras.Model) -> Any:
     """The model on Keras's layers, with float weights. It may call functions of this package."""
     if any(map(eligibility.is_quantized, recurrent_layers(model))):
         model = convert_silently(model)

@@ -47,7 +47,7 @@ class Explanations(Shown, list):
         'recurrent layers: 1, fused: 1'
     """
 
-    def __init__(self, rows=(), notes=(), printed=False):
+    def __init__(self, rows: Any = (), notes: Any = (), printed: bool = False) -> None:
         """Makes the list.
 
         Args:
@@ -123,7 +123,7 @@ def explain(
     return found
 
 
-def _notes(layers, rows):
+def _notes(layers: list[tuple[str, keras.layers.Layer]], rows: list[Explanation]) -> list[str]:
     """The notes on layers that run as one op."""
     fused = [
         layer
@@ -147,6 +147,6 @@ def _notes(layers, rows):
     return notes
 
 
-def _weight_holders(layer):
+def _weight_holders(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The objects that hold the weights of a layer: its cells, or a stack itself."""
     return [layer] if paths.is_stack(layer) else eligibility.cells_of(layer)

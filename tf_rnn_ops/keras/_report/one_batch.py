@@ -1,12 +1,13 @@
 """The batch for compare()."""
 
 import collections.abc
+from typing import Any
 
 import keras
 import tensorflow as tf
 
 
-def first_batch(x, y):
+def first_batch(x: Any, y: Any) -> Any:
     """The first batch of a dataset, or the unchanged arguments of compare().
 
     Args:
@@ -35,7 +36,7 @@ def first_batch(x, y):
     return keras.utils.unpack_x_y_sample_weight(batch)
 
 
-def _checked(name, value):
+def _checked(name: str, value: Any) -> Any:
     for one in keras.tree.flatten(value):
         if one is not None and not hasattr(one, "shape"):  # None is for an optional input
             raise ValueError(
@@ -45,7 +46,7 @@ def _checked(name, value):
     return value
 
 
-def sizes(batch):
+def sizes(batch: Any) -> str:
     """The shapes of the arrays of a batch, as text."""
     return ", ".join(
         "none" if one is None else " x ".join(map(str, one.shape))

@@ -1,5 +1,7 @@
 """Decides whether a layer or a call can run as one op, with the reason if it cannot."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -8,7 +10,7 @@ from tf_rnn_ops.native import loader, xla
 from tf_rnn_ops.native.tf_internals import tracing
 
 
-def keras_reason(layer):
+def keras_reason(layer: keras.layers.Layer) -> str | None:
     """Tells why the layer's arguments rule out the op.
 
     Args:
@@ -33,7 +35,7 @@ def keras_reason(layer):
     return None
 
 
-def wish_for_keras(layer):
+def wish_for_keras(layer: keras.layers.Layer) -> str | None:
     """The sentence on an argument that asks for Keras's implementation; None if there is none."""
     if layer.unroll:
         return "unroll=True asks for Keras's unrolled steps"
@@ -42,23 +44,23 @@ def wish_for_keras(layer):
     return None
 
 
-def cells_of(layer):
+def cells_of(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The cells of a layer in the order in which they run."""
-    cell = getattr(layer, "cell", None)
+    cell: Any = getattr(layer, "cell", None)
     return list(cell.cells) if type(cell) is keras.layers.StackedRNNCells else [cell]
 
 
-def has_op_cells(layer):
+def has_op_cells(layer: keras.layers.Layer) -> bool:
     """Whether all cells are of classes that run on an op if their arguments allow it."""
     return all(cells.op_name(cell) is not None for cell in cells_of(layer))
 
 
-def training_reason(layer):
+def training_reason(layer: keras.layers.Layer) -> str | None:
     """Tells why a layer that can use the op cannot use it in training; None if it can."""
     return next(filter(None, map(_training_reason, cells_of(layer))), None)
 
 
-def _training_reason(cell):
+def _training_reason(cell: keras.layers.Layer) -> str | None:
     if cell.dropout >= 1 or cell.recurrent_dropout >= 1:
         return "dropout=1 drops all elements"
     if reason := changes.dropout_reason(cell):
@@ -72,7 +74,13 @@ def _training_reason(cell):
     return None
 
 
-def call_reason(layer, sequences, states, mask, training):
+def call_reason(
+    layer: keras.layers.Layer,
+    sequences: tf.Tensor,
+    states: list[list[tf.Tensor]],
+    mask: tf.Tensor | None,
+    training: bool | None,
+) -> str | None:
     """Tells why this call cannot use the op.
 
     Args:
@@ -104,12 +112,12 @@ def call_reason(layer, sequences, states, mask, training):
     return _shape_reason(cells_of(layer), sequences, states, mask)
 
 
-def is_numeric(dtype):
+def is_numeric(dtype: Any) -> bool:
     """Whether a cast to the op's type loses only precision."""
     return dtype.is_floating or dtype.is_integer or dtype.is_bool
 
 
-def single_step_reason(layer, time):
+def single_step_reason(layer: keras.layers.Layer, time: int | None) -> str | None:
     """Tells why a graph for a known number of time steps does not use the op; None if it does.
 
     BlockLSTMV2 needs the weights in one buffer. Filling the buffer takes a pass over all weights, as a step
@@ -120,7 +128,7 @@ def single_step_reason(layer, time):
     return "for one time step the op would spend its time on arranging weights"
 
 
-def xla_reason():
+def xla_reason() -> str | None:
     """Tells why XLA (jit_compile=True) cannot compile the op; None if it can."""
     if xla.unavailable() is not None:
         return f"the op cannot be compiled by XLA: {xla.unavailable()}"
@@ -129,19 +137,24 @@ def xla_reason():
     return None
 
 
-def layer_xla_reason(layer):
+def layer_xla_reason(layer: keras.layers.Layer) -> str | None:
     """Tells why XLA (jit_compile=True) cannot compile the op of a layer; None if it can."""
     if is_quantized(layer):
         return "XLA (jit_compile=True) compiles Keras's implementation of a layer with int8 weights"
     return xla_reason()
 
 
-def is_quantized(layer):
+def is_quantized(layer: keras.layers.Layer) -> bool:
     """Whether a cell of a layer has int8 weights."""
     return any(map(cells.is_quantized, cells_of(layer)))
 
 
-def _shape_reason(its_cells, sequences, states, mask):
+def _shape_reason(
+    its_cells: list[keras.layers.Layer],
+    sequences: tf.Tensor,
+    states: list[list[tf.Tensor]],
+    mask: tf.Tensor | None,
+) -> str | None:
     """The reason of a wrong shape. Keras broadcasts some of these shapes, and raises its errors for others."""
     shape = tuple(sequences.shape)
     if len(shape) != 3:
@@ -170,7 +183,7 @@ def _shape_reason(its_cells, sequences, states, mask):
     return None
 
 
-def _fits(shape, wanted):
+def _fits(shape: tuple[int | None, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(shape) == len(wanted) and all(
         size is None or other is None or size == other for size, other in zip(shape, wanted)
     )

@@ -11,7 +11,7 @@ from tf_rnn_ops.native.tf_internals import tracing
 from tf_rnn_ops.plain.names import MASK_CONDITION
 
 
-def as_booleans(mask, sequences, batch_axis=0):
+def as_booleans(mask: tf.Tensor, sequences: tf.Tensor, batch_axis: int = 0) -> tf.Tensor:
     """Converts a mask to bool [B, T].
 
     Args:
@@ -52,7 +52,7 @@ def as_booleans(mask, sequences, batch_axis=0):
     return mask
 
 
-def _refuse_known_sizes(given, wanted, batch_axis):
+def _refuse_known_sizes(given: tf.TensorShape, wanted: tf.TensorShape, batch_axis: int) -> None:
     """Raises an error for wrong sizes of a mask, as far as the sizes are known."""
     for axis, (one, other) in enumerate(zip(given, wanted)):
         if None not in (one, other) and one != other and (one, axis) != (1, batch_axis):
@@ -61,7 +61,7 @@ def _refuse_known_sizes(given, wanted, batch_axis):
             )
 
 
-def _count(mask):
+def _count(mask: tf.Tensor) -> tf.Tensor:
     """The number of True values in each row of [B, T], up to each column, inclusive."""
     ones = tf.cast(mask, tf.int32)
     if mask.shape[1] is not None or not tracing.may_be_in_xla():
@@ -86,7 +86,9 @@ class MaskedSteps:
         lengths: Number of valid steps of each sequence, int32 [B].
     """
 
-    def __init__(self, mask, sequences, go_backwards, zero_output_for_mask):
+    def __init__(
+        self, mask: tf.Tensor, sequences: tf.Tensor, go_backwards: bool, zero_output_for_mask: bool
+    ) -> None:
         """Prepares the indices.
 
         Args:
@@ -111,7 +113,7 @@ class MaskedSteps:
             steps = tf.tile(steps, [tf.shape(self._mask)[0], 1])
             self._reversed = tf.reverse_sequence(steps, self.lengths, seq_axis=1, batch_axis=0)
 
-    def pack(self, sequences):
+    def pack(self, sequences: tf.Tensor) -> tf.Tensor:
         """Moves the valid steps of [B, T, I] to the front. The values behind them are arbitrary."""
         packed = tf.cond(
             self._prefix,
@@ -121,13 +123,13 @@ class MaskedSteps:
         )
         return self._in_other_order(packed)
 
-    def _in_other_order(self, packed):
+    def _in_other_order(self, packed: tf.Tensor) -> tf.Tensor:
         """Converts packed sequences from the order of time to the order of processing, or back."""
         if not self._go_backwards:
             return packed
         return tf.gather(packed, self._reversed, axis=1, batch_dims=1)
 
-    def _valid_times(self):
+    def _valid_times(self) -> tf.Tensor:
         """The valid times of each sequence in order, [B, T]. The values behind them are arbitrary."""
         if tracing.may_be_in_xla():
             # WHY: XLA has no top_k of a dynamic size. The n-th valid step is the first step at which the
@@ -138,7 +140,7 @@ class MaskedSteps:
         early = tf.range(self._time, 0, -1)
         return tf.math.top_k(tf.where(self._mask, early + self._time, early), self._time).indices
 
-    def unpack(self, packed, last):
+    def unpack(self, packed: tf.Tensor, last: tf.Tensor) -> tf.Tensor:
         """Moves packed outputs to their steps.
 
         Args:
@@ -150,7 +152,7 @@ class MaskedSteps:
         """
         packed = self._in_other_order(packed)
 
-        def gather():
+        def gather() -> tf.Tensor:
             # The output of a masked time is the output of the previous valid time, or with go_backwards of
             # the next. WHY not tf.where for times without such an output: the step T - 1 of a sequence with
             # a masked time is behind the valid steps, so its output is 0.
@@ -164,7 +166,7 @@ class MaskedSteps:
                 index = tf.where(index < 0, last_step, index)
             return tf.gather(packed, index, batch_dims=1)
 
-        def prefix():
+        def prefix() -> tf.Tensor:
             if self._zero or self._go_backwards:
                 return tf.identity(packed)
             return tf.where(tf.expand_dims(self._mask, 2), packed, tf.expand_dims(last, 1))
@@ -172,11 +174,11 @@ class MaskedSteps:
         spread = tf.cond(self._prefix, prefix, gather, name=MASK_CONDITION)
         return tf.reverse(spread, [1]) if self._go_backwards else spread
 
-    def last_valid(self, state):
+    def last_valid(self, state: tf.Tensor) -> tf.Tensor:
         """The output of each sequence's last valid step, which is its final state; 0 without a valid step."""
         return tf.where(tf.expand_dims(self.lengths, 1) > 0, state, tf.zeros([], state.dtype))
 
-    def last_step(self, state):
+    def last_step(self, state: tf.Tensor) -> tf.Tensor:
         """The output of the last step, the result with return_sequences=False."""
         if self._zero:
             # WHY not [:, -1:]: in a dynamic dimension XLA reads the end of the allocated memory.
@@ -185,12 +187,12 @@ class MaskedSteps:
             return tf.where(last, state, tf.zeros([], state.dtype))
         return self.last_valid(state)
 
-    def clear_padding(self, packed):
+    def clear_padding(self, packed: tf.Tensor) -> tf.Tensor:
         """Sets the values behind the valid steps of packed sequences to 0."""
         valid = tf.sequence_mask(self.lengths, maxlen=self._time)
         return tf.where(tf.expand_dims(valid, 2), packed, tf.zeros([], packed.dtype))
 
-    def at_last_valid(self, packed, initial):
+    def at_last_valid(self, packed: tf.Tensor, initial: tf.Tensor) -> tf.Tensor:
         """The packed values of the last valid step, or `initial` for sequences without a valid step."""
         picked = tf.gather(packed, tf.maximum(self.lengths - 1, 0), axis=1, batch_dims=1)
         return tf.where(tf.expand_dims(self.lengths, 1) > 0, picked, initial)

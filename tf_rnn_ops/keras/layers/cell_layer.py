@@ -17,7 +17,7 @@ class CellAttribute(property):
         self.name = name
 
 
-class CellLayer(OpLayer, keras.layers.RNN):
+class CellLayer(OpLayer):
     """A layer that makes its cell, with the arguments of both."""
 
     units = CellAttribute()

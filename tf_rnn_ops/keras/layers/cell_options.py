@@ -1,11 +1,13 @@
 """Adds the arguments of cells that Keras omits from configs."""
 
+from typing import Any
+
 import keras
 
 from tf_rnn_ops.keras.dispatch import cells
 
 
-def implementation(cell):
+def implementation(cell: keras.layers.Layer) -> dict[str, int]:
     """The `implementation` of a cell as a part of its config, if it is not the default.
 
     A copy of a cell without it may run on another path, or drop other inputs.
@@ -19,7 +21,7 @@ def implementation(cell):
 _STOCK = (keras.layers.LSTMCell, keras.layers.GRUCell)
 
 
-def complete(config, cell):
+def complete(config: Any, cell: keras.layers.Layer) -> None:
     """Adds the arguments that Keras omits to the config of a cell, or of StackedRNNCells.
 
     Args:

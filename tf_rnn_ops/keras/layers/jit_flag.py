@@ -1,7 +1,9 @@
 """Copies the flag supports_jit, by which a user excludes a layer from XLA."""
 
+import keras
 
-def carry(layers, new_layers):
+
+def carry(layers: list[keras.layers.Layer], new_layers: list[keras.layers.Layer]) -> None:
     """Excludes copies from XLA if a user has set supports_jit=False of one of the layers.
 
     Args:
@@ -14,6 +16,6 @@ def carry(layers, new_layers):
                 layer.supports_jit = False
 
 
-def _is_forbidden(layer):
+def _is_forbidden(layer: keras.layers.Layer) -> bool:
     """Whether supports_jit is False. It also is for a class that forbids XLA, and then for its copy."""
     return vars(layer).get("_jit_forbidden", not layer.supports_jit)

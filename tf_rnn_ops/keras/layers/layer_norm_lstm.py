@@ -98,14 +98,16 @@ class LayerNormLSTMCell(OpCell, keras.layers.LSTMCell):
             name=name,
         )
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         """Creates the weights."""
         super().build(input_shape)
         self.kernel_norm.build((None, 4 * self.units))
         self.recurrent_norm.build((None, 4 * self.units))
         self.state_norm.build((None, self.units))
 
-    def call(self, inputs, states, training=False):
+    def call(
+        self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool | None = False
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Runs one step.
 
         Args:
@@ -129,7 +131,7 @@ class LayerNormLSTMCell(OpCell, keras.layers.LSTMCell):
         h = self.recurrent_activation(z_o) * self.activation(c)
         return h, [h, c]
 
-    def op_reason(self):
+    def op_reason(self) -> str | None:
         """Tells why the op cannot compute the cell; see keras/dispatch/cells.py."""
         if not self.norm_epsilon:
             return "norm_epsilon=0; the op needs a positive number"
@@ -143,10 +145,10 @@ class LayerNormLSTMCell(OpCell, keras.layers.LSTMCell):
                 return reason
         return None
 
-    def _norms(self):
+    def _norms(self) -> tuple[keras.layers.LayerNormalization, ...]:
         return self.kernel_norm, self.recurrent_norm, self.state_norm
 
-    def op_arguments(self, training):
+    def op_arguments(self, training: bool | None) -> dict[str, Any]:
         """The arguments of the op that come from this kind of cell; see keras/dispatch/cells.py."""
         norms = self._norms()
         rows = [as_tensor(w, self.compute_dtype) for norm in norms for w in (norm.gamma, norm.beta)]
@@ -157,7 +159,7 @@ class LayerNormLSTMCell(OpCell, keras.layers.LSTMCell):
         }
 
 
-def _product(values, weights):
+def _product(values: list[tf.Tensor], weights: keras.Variable) -> tf.Tensor:
     """The product of the values of each gate with its weights, [B, 4*H]."""
     if all(value is values[0] for value in values):
         return keras.ops.matmul(values[0], weights)

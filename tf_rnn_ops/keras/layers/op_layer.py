@@ -2,7 +2,10 @@
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+import keras
+import tensorflow as tf
 
 from tf_rnn_ops import _patches, _seeds
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
@@ -13,14 +16,14 @@ from tf_rnn_ops.keras.layers.arguments import with_signature
 _Class = TypeVar("_Class", bound=type)
 
 
-def jit_property(concerns=lambda layer: True):
+def jit_property(concerns: Callable[[keras.layers.Layer], bool] = lambda layer: True) -> property:
     """Makes the property `supports_jit`, by which `compile` decides whether XLA may compile a layer.
 
     For a layer on the op it is True if XLA can compile the op. Layers on Keras's implementation, and
     layers that `concerns` rejects, have the value that Keras assigned. False from a user has priority.
     """
 
-    def get(layer):
+    def get(layer: keras.layers.Layer) -> bool:
         try:
             wanted = layer.__dict__["supports_jit"]
         except KeyError:
@@ -32,7 +35,7 @@ def jit_property(concerns=lambda layer: True):
             return wanted
         return eligibility.layer_xla_reason(layer) is None
 
-    def set_(layer, value):
+    def set_(layer: keras.layers.Layer, value: bool) -> None:
         layer.__dict__["supports_jit"] = value
         # Keras's own constructors forbid XLA for cuDNN.
         _patches.put(layer, "_jit_forbidden", not value and not is_set_by_keras())
@@ -40,7 +43,7 @@ def jit_property(concerns=lambda layer: True):
     return property(get, set_, doc="Whether Keras may compile the layer with XLA.")
 
 
-class OpLayer:
+class OpLayer(keras.layers.RNN):
     """The methods of keras.layers.RNN that all layers override."""
 
     supports_jit = jit_property()
@@ -52,28 +55,30 @@ class OpLayer:
             super().__init__(*args, **kwargs)
             quantization.adopt(self)
 
-    def quantized_call(self, *args, **kwargs):
+    def quantized_call(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the layer, whose cells have int8 weights; see keras.layers.Layer."""
         return self.call(*args, **kwargs)
 
-    def inner_loop(self, sequences, initial_state, mask, training=False):
+    def inner_loop(
+        self, sequences: tf.Tensor, initial_state: Any, mask: Any, training: bool | None = False
+    ) -> tuple[tf.Tensor, tf.Tensor, Any]:
         """Runs all time steps; see keras.layers.RNN."""
         return fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
 
-    def rematerialized_call(self, fn, *args, **kwargs):
+    def rematerialized_call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
         cells = [c for c in eligibility.cells_of(self) if hasattr(c, "seed_generator")]
         seeds = [cell.seed_generator for cell in cells]
         return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return with_package(self, super().__repr__())
 
 
 changes.count_as_known(OpLayer.inner_loop)
 
 
-def with_package(layer, text):
+def with_package(layer: keras.layers.Layer, text: str) -> str:
     """Keras's `repr` of a layer with the package of its class, to distinguish it from a layer of Keras."""
     name = type(layer).__name__
     package = type(layer).__module__
@@ -85,7 +90,7 @@ def with_package(layer, text):
 class WithKerasCell(OpLayer):
     """The methods that layers with a cell of Keras override."""
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, including arguments that Keras omits."""
         config = {**super().get_config(), **cell_options.implementation(self.cell)}
         use_cudnn = getattr(self, "use_cudnn", "auto")

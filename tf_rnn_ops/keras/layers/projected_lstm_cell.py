@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-def _size(name, value):
+def _size(name: str, value: Any) -> int:
     size = 0 if value is None else numeric_arguments.integer(name, value)
     if size < 0:
         raise ValueError(f"{name} must be 0 or more, but it is {value}.")
@@ -80,7 +80,8 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
         (2, 4)
     """
 
-    projection = peepholes = None
+    projection: Any = None
+    peepholes: Any = None
 
     @passes_on(keras.layers.LSTMCell, keras.layers.Layer, implementation=2)
     def __init__(
@@ -133,7 +134,7 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
             "peephole_constraint": keras.constraints.serialize(self.peephole_constraint),
         }
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         """Creates the weights."""
         super().build(input_shape)
         if self.num_proj:
@@ -142,20 +143,22 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
         if self.use_peepholes:
             self._build_peepholes()
 
-    def _build_peepholes(self):
+    def _build_peepholes(self) -> None:
         self.peepholes = self._own_weight("peepholes", (3, self.units), "peephole")
 
-    def _vectors(self):
+    def _vectors(self) -> list[tf.Tensor]:
         """The peepholes of i, f and o."""
         return [self.peepholes[k] for k in range(3)]
 
-    def add_weight(self, *args, **kwargs):
+    def add_weight(self, *args: Any, **kwargs: Any) -> keras.Variable:
         """As in Keras, but recurrent_kernel has a row for each element of the output."""
         if kwargs.get("name") == "recurrent_kernel":
             kwargs["shape"] = (self.output_size, 4 * self.units)
         return super().add_weight(*args, **kwargs)
 
-    def _own_weight(self, name, shape, prefix, index=0):
+    def _own_weight(
+        self, name: str, shape: tuple[int, ...], prefix: str, index: int = 0
+    ) -> keras.Variable:
         return self.add_weight(
             shape=shape,
             name=name,
@@ -164,7 +167,9 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
             constraint=getattr(self, f"{prefix}_constraint"),
         )
 
-    def call(self, inputs, states, training=False):
+    def call(
+        self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool | None = False
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Runs one step.
 
         Args:
@@ -189,7 +194,7 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
             h = _limited(keras.ops.matmul(h, self.projection), self.proj_clip)
         return h, [h, c]
 
-    def _sums(self, inputs, h, training):
+    def _sums(self, inputs: tf.Tensor, h: tf.Tensor, training: bool | None) -> list[tf.Tensor]:
         """The sums of the gates: their products with the input and the previous output, and their biases."""
         ops = keras.ops
         xs, hs = dropped(self, inputs, h, training)
@@ -202,13 +207,13 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
         ]
         return [s + b for s, b in zip(sums, ops.split(self.bias, 4))] if self.use_bias else sums
 
-    def _limited_c(self, c):
+    def _limited_c(self, c: tf.Tensor) -> tf.Tensor:
         limited = _limited(c, self.cell_clip)
         if self.clip_gradient or limited is c:
             return limited
         return c + keras.ops.stop_gradient(limited - c)
 
-    def get_initial_state(self, batch_size=None):
+    def get_initial_state(self, batch_size: int | None = None) -> list[tf.Tensor]:
         """Zeros for both states."""
         return [
             keras.ops.zeros((batch_size, size), dtype=self.compute_dtype)
@@ -216,18 +221,18 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
         ]
 
     @property
-    def op_name(self):
+    def op_name(self) -> str:
         """The op that has the gradient of clipping."""
         passes = self.cell_clip and not self.clip_gradient
         return "BlockLSTMV2" if passes else "LayerRNN"
 
-    def op_reason(self):
+    def op_reason(self) -> str | None:
         """Tells why the op cannot compute the cell; see keras/dispatch/cells.py."""
         if self.op_name == "LayerRNN" or not self.num_proj:
             return None
         return f"num_proj={self.num_proj}; there is no kernel with a projection with clip_gradient=False"
 
-    def op_arguments(self, training):
+    def op_arguments(self, training: bool | None) -> dict[str, Any]:
         """The arguments of the op that come from this kind of cell; see keras/dispatch/cells.py."""
         if self.op_name == "LayerRNN":
             peepholes = self.peepholes if self.use_peepholes else None
@@ -305,15 +310,15 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
         config = super().get_config()
         return {name: value for name, value in config.items() if name not in _NO_ARGUMENTS}
 
-    def _build_peepholes(self):
+    def _build_peepholes(self) -> None:
         for k, gate in enumerate("ifo"):
             weight = self._own_weight(f"peephole_{gate}", (self.units,), "peephole", k)
             setattr(self, f"peephole_{gate}", weight)
 
-    def _vectors(self):
+    def _vectors(self) -> list[tf.Tensor]:
         return [getattr(self, f"peephole_{gate}") for gate in "ifo"]
 
 
-def _limited(values, limit):
+def _limited(values: tf.Tensor, limit: float) -> tf.Tensor:
     limit = numeric_arguments.rounded(limit)
     return keras.ops.clip(values, -limit, limit) if limit else values

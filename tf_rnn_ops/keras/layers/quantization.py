@@ -8,6 +8,7 @@ and again when it is built, because a DTypePolicyMap tells the policy of a cell 
 """
 
 import functools
+from typing import Any, Callable, Iterable
 
 import keras
 import numpy as np
@@ -32,11 +33,13 @@ class Quantize:
         layer: The layer.
     """
 
-    def __init__(self, layer, cell=None):
+    def __init__(self, layer: keras.layers.Layer, cell: keras.layers.Layer | None = None) -> None:
         """Remembers the layer, and the cell if it is the method of a cell."""
         self.layer, self._cell = layer, cell
 
-    def __call__(self, mode=None, type_check=True, config=None):
+    def __call__(
+        self, mode: str | None = None, type_check: bool = True, config: Any = None
+    ) -> None:
         """Quantizes the weights; see keras.layers.Layer."""
         # Keras calls the method of each cell. The call of the first cell quantizes all cells.
         is_first = self._cell is None or self._cell is _op_cells(self.layer)[0]
@@ -44,7 +47,7 @@ class Quantize:
             quantize(self.layer, mode, config)
 
 
-def adopt(layer):
+def adopt(layer: keras.layers.Layer) -> None:
     """Lets a layer and its cells be quantized, and gives the cells the weights of their policies.
 
     Args:
@@ -61,7 +64,7 @@ def adopt(layer):
     follow_policies(layer)
 
 
-def follow_policies(layer):
+def follow_policies(layer: keras.layers.Layer) -> None:
     """Gives the cells of a layer the classes that their dtype policies ask for.
 
     A cell whose policy is not known yet gets the class with int8 weights, which decides when it is built.
@@ -87,7 +90,7 @@ def follow_policies(layer):
             count_as_quantized(one)
 
 
-def release(layer):
+def release(layer: keras.layers.Layer) -> None:
     """Undoes adopt() for a layer that became a layer of Keras."""
     for cell in _op_cells(layer):
         _patches.change_class(cell, cells.class_of(cell))
@@ -97,7 +100,7 @@ def release(layer):
             _patches.remove(one, "quantize")
 
 
-def quantize(layer, mode=None, config=None):
+def quantize(layer: keras.layers.Layer, mode: str | None = None, config: Any = None) -> None:
     """Quantizes the weights of all cells of a layer to int8, and frees the weights in float.
 
     Args:
@@ -132,7 +135,7 @@ def quantize(layer, mode=None, config=None):
     quantized.free_kept()
 
 
-def dequantize(layer):
+def dequantize(layer: keras.layers.Layer) -> None:
     """Gives a quantized layer float weights again, with the values of the int8 weights."""
     for cell in filter(cells.is_quantized, eligibility.cells_of(layer)):
         arrays = {name: np.array(weight_of(cell, name)) for name in _matrices(cell)}
@@ -143,7 +146,7 @@ def dequantize(layer):
         _set_policy(layer, policies.float_policy(layer))
 
 
-def reason_against(cell):
+def reason_against(cell: keras.layers.Layer) -> str | None:
     """Tells why there are no int8 weights for a cell; None if there are."""
     cls = cells.class_of(cell)
     if cls not in OF_CLASS:
@@ -163,7 +166,7 @@ def reason_against(cell):
     return None
 
 
-def quantized_array(weight):
+def quantized_array(weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Quantizes the columns of a matrix.
 
     Args:
@@ -180,11 +183,11 @@ def quantized_array(weight):
     return values.astype(np.int8), scale
 
 
-def _following(layer, build):
+def _following(layer: keras.layers.Layer, build: Callable[..., Any]) -> Callable[..., None]:
     """`build` of a layer, after which its cells have the classes that their policies ask for."""
 
     @functools.wraps(build)
-    def build_and_follow(*args, **kwargs):
+    def build_and_follow(*args: Any, **kwargs: Any) -> None:
         follow_policies(layer)
         build(*args, **kwargs)
         try:
@@ -197,17 +200,17 @@ def _following(layer, build):
     return build_and_follow
 
 
-def _op_cells(layer):
+def _op_cells(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The cells of a layer that run on an op. The methods of other cells are those of their authors."""
     return [cell for cell in eligibility.cells_of(layer) if cells.op_name(cell) is not None]
 
 
-def _is_ahead(cell):
+def _is_ahead(cell: keras.layers.Layer) -> bool:
     """Whether a cell has an int8 policy, but float weights."""
     return cell.quantization_mode is not None and not cells.is_quantized(cell)
 
 
-def _check_policies(layer, its_cells):
+def _check_policies(layer: keras.layers.Layer, its_cells: list[keras.layers.Layer]) -> None:
     """Raises ValueError if a known policy asks for weights that a cell does not have."""
     reasons = {id(cell): reason_against(cell) for cell in its_cells if policies.is_known(cell)}
     if its_cells:
@@ -222,7 +225,7 @@ def _check_policies(layer, its_cells):
             )
 
 
-def _check_weights(cell):
+def _check_weights(cell: keras.layers.Layer) -> None:
     """Raises ValueError if a cell was built with another policy than it has."""
     has_scales = getattr(cell, "kernel_scale", None) is not None
     if has_scales != cells.is_quantized(cell):
@@ -232,7 +235,7 @@ def _check_weights(cell):
         )
 
 
-def _check_quantizable(layer, mode, config):
+def _check_quantizable(layer: keras.layers.Layer, mode: str | None, config: Any) -> None:
     """Raises the errors of quantize()."""
     reason = _mode_reason(mode or getattr(config, "mode", None)) or _config_reason(config)
     if reason is not None:
@@ -252,7 +255,7 @@ def _check_quantizable(layer, mode, config):
         )
 
 
-def _withdraw_policies(layer):
+def _withdraw_policies(layer: keras.layers.Layer) -> None:
     """Gives float policies to a layer and cells with float weights, because Keras sets the policy first."""
     its_cells = _op_cells(layer)
     for one in (layer, *its_cells):
@@ -261,13 +264,13 @@ def _withdraw_policies(layer):
             _set_policy(one, policies.float_policy(one))
 
 
-def _mode_reason(mode):
+def _mode_reason(mode: str | None) -> str | None:
     if mode == "int8":
         return None
     return f"recurrent layers have the mode 'int8', but mode is {mode!r}"
 
 
-def _config_reason(config):
+def _config_reason(config: Any) -> str | None:
     default = getattr(keras.quantizers, "AbsMaxQuantizer", None)
     own = getattr(config, "weight_quantizer", None) is None
     if config is None or (own and type(config.activation_quantizer) is default):
@@ -275,11 +278,11 @@ def _config_reason(config):
     return "recurrent layers have only the default quantizers of Int8QuantizationConfig"
 
 
-def _matrices(cell):
+def _matrices(cell: keras.layers.Layer) -> list[str]:
     return [name for name in cells.MATRICES if getattr(cell, name, None) is not None]
 
 
-def _arrays(layer, cell):
+def _arrays(layer: keras.layers.Layer, cell: keras.layers.Layer) -> dict[str, np.ndarray]:
     """{name of a weight: its quantized array or its scale}."""
     found = {}
     for name in _matrices(cell):
@@ -293,7 +296,7 @@ def _arrays(layer, cell):
     return found
 
 
-def _renew(variable):
+def _renew(variable: keras.Variable) -> None:
     """Gives a variable a copy of its value, so that no packed weights are kept for it.
 
     An optimizer or a traced function may still hold the variable when its cell has another one.
@@ -301,7 +304,13 @@ def _renew(variable):
     variable.assign(keras.ops.convert_to_numpy(variable))
 
 
-def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
+def _replace(
+    cell: keras.layers.Layer,
+    cls: type,
+    policy: keras.DTypePolicy,
+    arrays: dict[str, Any],
+    old: Iterable[str] = cells.MATRICES,
+) -> None:
     """Changes the class and the policy of a cell, and replaces its matrices by those of the new class."""
     shapes = {name: getattr(cell, name).shape for name in _matrices(cell)}
     for name in (name for name in old if getattr(cell, name, None) is not None):
@@ -316,6 +325,6 @@ def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
         getattr(cell, name).assign(array)
 
 
-def _set_policy(layer, policy):
+def _set_policy(layer: keras.layers.Layer, policy: keras.DTypePolicy) -> None:
     count_as_quantized(layer, policy.quantization_mode is not None)
     _patches.put(layer, "dtype_policy", policy)

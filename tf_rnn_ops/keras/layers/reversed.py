@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -57,7 +58,13 @@ class Reversed(keras.layers.Wrapper):
             )
         self.supports_masking = True
 
-    def call(self, sequences, initial_state=None, mask=None, training=None):
+    def call(
+        self,
+        sequences: tf.Tensor,
+        initial_state: Any = None,
+        mask: Any = None,
+        training: bool | None = None,
+    ) -> Any:
         """Runs the layer with the arguments of the layer."""
         output = self.layer(sequences, initial_state=initial_state, mask=mask, training=training)
         if not self.layer.return_sequences:
@@ -66,10 +73,12 @@ class Reversed(keras.layers.Wrapper):
             return (keras.ops.flip(output[0], axis=1), *output[1:])
         return keras.ops.flip(output, axis=1)
 
-    def compute_output_shape(self, sequences_shape, initial_state_shape=None):
+    def compute_output_shape(
+        self, sequences_shape: tuple[int | None, ...], initial_state_shape: Any = None
+    ) -> Any:
         """The shapes of the layer's outputs."""
         return self.layer.compute_output_shape(sequences_shape, initial_state_shape)
 
-    def compute_mask(self, inputs, mask):
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """The masks of the layer. The mask of a sequence is in the order of the input."""
         return self.layer.compute_mask(inputs, mask)

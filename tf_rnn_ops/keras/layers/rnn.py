@@ -1,5 +1,7 @@
 """keras.layers.RNN with the loop over time in one op."""
 
+from typing import Any
+
 import keras
 
 from tf_rnn_ops.keras.layers import cell_options
@@ -24,7 +26,7 @@ class RNN(OpLayer, keras.layers.RNN):
         (2, 3)
     """
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, including arguments of cells that Keras omits."""
         config = super().get_config()
         cell_options.complete(config["cell"], self.cell)

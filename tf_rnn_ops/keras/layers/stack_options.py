@@ -96,7 +96,7 @@ class StackOptions(keras.layers.Layer):
         self._set_what_keras_reads()
         policies.check_mode(self, NO_INT8)
 
-    def _set_network(self, units):
+    def _set_network(self, units: int) -> None:
         if not isinstance(units, (int, np.integer)) or units < 1:
             raise ValueError(f"units must be a positive integer, but it is {units!r}.")
         self.units = int(units)
@@ -106,7 +106,7 @@ class StackOptions(keras.layers.Layer):
         # JSON cannot write NumPy's numbers.
         self.num_layers, self.num_proj = int(self.num_layers), int(self.num_proj)
 
-    def _set_what_keras_reads(self):
+    def _set_what_keras_reads(self) -> None:
         if self.time_major and self.activity_regularizer is not None:
             raise ValueError(
                 f"activity_regularizer of {self.name!r} must be None with time_major=True, because "
@@ -120,11 +120,11 @@ class StackOptions(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
     @property
-    def hidden_size(self):
+    def hidden_size(self) -> int:
         """The size of a hidden state, S."""
         return self.num_proj or self.units
 
-    def make_layout(self, input_size):
+    def make_layout(self, input_size: int) -> Layout:
         """The Layout of the stack for an input size."""
         return Layout(
             self.rnn_mode,
@@ -165,22 +165,22 @@ class StackOptions(keras.layers.Layer):
             "seed": _seeds.to_config(self.seed),
         }
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return with_package(self, super().__repr__())
 
-    def set_weights(self, weights):
+    def set_weights(self, weights: Any) -> None:
         """Sets the weights. With use_bias=False their biases must be 0. See keras.layers.Layer."""
         if self.built and len(weights) == 1 and np.shape(weights[0]) == (self.layout.size,):
             self._check_biases(weights[0])
         super().set_weights(weights)
 
-    def _check_biases(self, params):
+    def _check_biases(self, params: Any) -> None:
         if not self.use_bias and np.any(self.layout.unpack(np.asarray(params))[1]):
             raise ValueError(
                 f"use_bias=False of {self.name!r} needs biases of 0, but the weights have nonzero biases."
             )
 
-    def save_own_variables(self, store):
+    def save_own_variables(self, store: Any) -> None:
         super().save_own_variables(store)
         # Keras does not save the states of generators.
         if self.seed_generator is not None:
@@ -188,19 +188,19 @@ class StackOptions(keras.layers.Layer):
         if self.built:
             store[_NETWORK] = np.frombuffer(_description(self.layout).encode(), np.uint8)
 
-    def load_own_variables(self, store):
-        found = {name: store[name] for name in store.keys()}
-        seed_state, network = found.pop(_SEED_STATE, None), found.pop(_NETWORK, None)
+    def load_own_variables(self, store: Any) -> None:
+        arrays: dict[str, Any] = {name: store[name] for name in store.keys()}
+        seed_state, network = arrays.pop(_SEED_STATE, None), arrays.pop(_NETWORK, None)
         if network is not None and self.built:
-            saved, own = bytes(np.asarray(network)).decode(), _description(self.layout)
-            if saved != own:
+            saved, expected = bytes(np.asarray(network)).decode(), _description(self.layout)
+            if saved != expected:
                 raise ValueError(
                     f"The saved weights belong to a network with {saved}, but the layer "
-                    f"{self.name!r} has {own}."
+                    f"{self.name!r} has {expected}."
                 )
-        if self.built and np.shape(found.get("0")) == (self.layout.size,):
-            self._check_biases(found["0"])
-        super().load_own_variables(found)
+        if self.built and "0" in arrays and np.shape(arrays["0"]) == (self.layout.size,):
+            self._check_biases(arrays["0"])
+        super().load_own_variables(arrays)
         if self.seed_generator is not None and seed_state is not None:
             self.seed_generator.state.assign(seed_state)
 
@@ -245,8 +245,15 @@ class StackOptions(keras.layers.Layer):
         return layer
 
 
-def _description(layout):
+def _description(layout: Layout) -> str:
     """A description of the network of a buffer."""
-    names = ("rnn_mode", "num_layers", "num_units", "input_size")
-    names += ("input_mode", "direction", "num_proj")
+    names = (
+        "rnn_mode",
+        "num_layers",
+        "num_units",
+        "input_size",
+        "input_mode",
+        "direction",
+        "num_proj",
+    )
     return ", ".join(f"{name}={getattr(layout, name)!r}" for name in names)

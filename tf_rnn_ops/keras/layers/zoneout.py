@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import keras
+import tensorflow as tf
 
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.layers import numeric_arguments
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-def _rate(name, value):
+def _rate(name: str, value: Any) -> float:
     rate = numeric_arguments.float32(name, value)
     if not 0 <= numeric_arguments.rounded(rate) <= 1:
         raise ValueError(f"{name} must be between 0 and 1, but it is {value!r}.")
@@ -29,14 +30,21 @@ def _rate(name, value):
 
 
 class _ZoneoutCell(OpCell):
+    """The methods of both cells with zoneout."""
+
     op_name: str
     _rnn_mode: str
+    seed_generator: Any
 
-    def op_reason(self):
+    def _rates(self) -> dict[str, float]:
+        """The attributes of zoneout, which the op has under the same names."""
+        raise NotImplementedError
+
+    def op_reason(self) -> str | None:
         """Tells why the op cannot compute the cell; see keras/dispatch/cells.py."""
         return None
 
-    def op_arguments(self, training):
+    def op_arguments(self, training: bool | None) -> dict[str, Any]:
         """The arguments of the op that come from this kind of cell; see keras/dispatch/cells.py."""
         rates = self._rates()
         arguments = {"rnn_mode": self._rnn_mode, **rates}
@@ -44,7 +52,7 @@ class _ZoneoutCell(OpCell):
             arguments["seed"] = _seeds.draw(self.seed_generator)
         return arguments
 
-    def _mix(self, rate, old, new, training):
+    def _mix(self, rate: float, old: tf.Tensor, new: tf.Tensor, training: bool | None) -> tf.Tensor:
         """The state after a step, from the old state and the new one."""
         rate = numeric_arguments.rounded(rate)
         if rate == 0:
@@ -108,7 +116,7 @@ class ZoneoutLSTMCell(_ZoneoutCell, keras.layers.LSTMCell):
     def _rates(self) -> dict[str, float]:
         return {"zoneout_h": self.zoneout_h, "zoneout_c": self.zoneout_c}
 
-    def call(self, inputs, states, training=False):
+    def call(self, inputs: tf.Tensor, states: Any, training: bool | None = False) -> Any:
         """Runs one step.
 
         Args:
@@ -163,7 +171,7 @@ class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
     def _rates(self) -> dict[str, float]:
         return {"zoneout_h": self.zoneout_h}
 
-    def call(self, inputs, states, training=False):
+    def call(self, inputs: tf.Tensor, states: Any, training: bool | None = False) -> Any:
         """Runs one step.
 
         Args:
@@ -179,7 +187,7 @@ class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
         h = self._mix(self.zoneout_h, states[0] if listed else states, new, training)
         return h, [h] if listed else h
 
-    def op_reason(self):
+    def op_reason(self) -> str | None:
         """Tells why the op cannot compute the cell; see keras/dispatch/cells.py."""
         if not self.reset_after:
             return "reset_after=False; the op has zoneout only for a GRU with reset_after=True"
