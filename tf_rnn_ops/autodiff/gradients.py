@@ -94,8 +94,8 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
         f"{name}_backprop": _or_zeros(gradient, outputs[name])
         for name, gradient in zip(RESULTS, gradients)
     }
-    given = {**inputs, **outputs, **upstream, **model, **dict(random)}
-    result = getattr(raw_ops, backprop)(**given)
+    tensors = {**inputs, **outputs, **upstream, **model, **dict(random)}
+    result = getattr(raw_ops, backprop)(**tensors)
     if model["rnn_mode"] != "lstm":
         # Without a cell state input_c may have any shape. Its gradient must have the shape of input_c.
         result = result._replace(input_c_backprop=tf.zeros_like(inputs["input_c"]))
@@ -141,7 +141,7 @@ def _canonical_to_params_gradient(op, gradient):
         num_params_biases=op.get_attr("num_params_biases"),
     )
     gradients = zip((*parts.weights, *parts.biases), canonical, strict=True)
-    return (None, None, None, *(tf.reshape(part, tf.shape(given)) for part, given in gradients))
+    return (None, None, None, *(tf.reshape(part, tf.shape(tensor)) for part, tensor in gradients))
 
 
 @gradient_of("TfRnnOps>CudnnRNNParamsToCanonicalV2")

@@ -87,12 +87,12 @@ def _slopes(recurrence, z):
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([sums, *states])
         new = recurrence.step.units(sums, inputs, states, weights[1:])
-    found = {}
+    slopes = {}
     for state, name in zip(new, "hc"):
         by_gates, *by_states = tape.gradient(state, [sums, *states])
-        found[f"{name}_by_gates"] = by_gates
-        found |= {f"{name}_by_{other}": slope for slope, other in zip(by_states, "hc")}
-    return found
+        slopes[f"{name}_by_gates"] = by_gates
+        slopes |= {f"{name}_by_{other}": slope for slope, other in zip(by_states, "hc")}
+    return slopes
 
 
 def _linear(added, recurrent_kernel, slopes, transposed):
@@ -101,14 +101,13 @@ def _linear(added, recurrent_kernel, slopes, transposed):
     gates = recurrent_kernel.shape[1] // units
     mode = "lstm" if len(added) == 2 else {3: "gru", 1: "rnn_tanh"}[gates]
     names = [f"{a}_by_{b}" for a in "hc" for b in ("gates", "h", "c")]
-    given = {n: slopes.get(n) for n in names}
     none = tf.zeros([0], added[0].dtype)
-    found = loader.ops().tf_rnn_ops_linear_recurrence(
+    outputs = loader.ops().tf_rnn_ops_linear_recurrence(
         input=added[0],
         cell_input=added[-1],
         recurrent_kernel=recurrent_kernel,
-        **{n: none if slope is None else slope for n, slope in given.items()},
+        **{n: none if slopes.get(n) is None else slopes[n] for n in names},
         rnn_mode=mode,
         transposed=transposed,
     )
-    return list(found[: len(added)])
+    return list(outputs[: len(added)])

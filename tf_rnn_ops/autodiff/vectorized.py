@@ -62,7 +62,7 @@ class _Call:
     @property
     def tensors(self):
         """The unchanged inputs."""
-        return {name: given.tensor for name, given in self._given.items()}
+        return {name: stacked.tensor for name, stacked in self._given.items()}
 
     def any_stacked(self, names):
         return any(self._given[name].is_stacked for name in names)
@@ -175,13 +175,13 @@ def _backprop(pfor_call):
             "A larger batch would save less time than the second forward call takes."
         )
     loop = call.loop()
-    given, upstream = call.fold(inputs), call.fold(UPSTREAM)
+    tensors, upstream = call.fold(inputs), call.fold(UPSTREAM)
     model = {name: value for name, value in call.attrs.items() if name not in RANDOM_ATTRS}
     if call.is_stack:
-        outputs = raw_ops.StatelessCudnnRNNV3(**given, seed=[0, 0], **model)
+        outputs = raw_ops.StatelessCudnnRNNV3(**tensors, seed=[0, 0], **model)
     else:
-        outputs = raw_ops.LayerRNN(**given, **model, is_training=True)
-    results = call.again({**given, **outputs._asdict(), **upstream})
+        outputs = raw_ops.LayerRNN(**tensors, **model, is_training=True)
+    results = call.again({**tensors, **outputs._asdict(), **upstream})
     return [
         loop[name]
         if name.removesuffix("_backprop") in _WEIGHTS

@@ -31,14 +31,14 @@ def kept_by_keras(model: keras.layers.Layer) -> dict[str, str]:
     """
     if loader.unavailable() is not None:
         return {}
-    found = {}
+    reasons = {}
     for name, layer in recurrent_layers(model):
         if is_stack(layer) or eligibility.wish_for_keras(layer):
             continue
         path, reason = path_of(layer, is_compiled(model))
         if path == KERAS and not _one_step_reason(layer):
-            found[name] = reason
-    return found
+            reasons[name] = reason
+    return reasons
 
 
 def is_compiled(model: keras.Model) -> bool:

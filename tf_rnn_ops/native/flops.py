@@ -17,7 +17,9 @@ _MATRICES = ("kernel", "recurrent_kernel", "projection")
 # TensorFlow's own ops run on our kernels too, and TensorFlow has no counts for them.
 _CUDNN = ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "TfRnnOps>CudnnRNNV3")
 _CUDNN_BACKPROP = (
-    *("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3"),
+    "CudnnRNNBackprop",
+    "CudnnRNNBackpropV2",
+    "CudnnRNNBackpropV3",
     "TfRnnOps>CudnnRNNBackpropV3",
 )
 

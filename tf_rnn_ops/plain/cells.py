@@ -70,11 +70,11 @@ class Cell(NamedTuple):
         return all(tensor is None for tensor in rest) and self.cell_clip == 0
 
 
-def reorder_gates(tensor, given, wanted, axis=-1):
+def reorder_gates(tensor, order, wanted, axis=-1):
     """Reorders the gates of a tensor. Orders are strings, such as the values of GATES."""
-    if tensor is None or given == wanted:
+    if tensor is None or order == wanted:
         return tensor
-    parts = dict(zip(given, tf.split(tensor, len(given), axis=axis)))
+    parts = dict(zip(order, tf.split(tensor, len(order), axis=axis)))
     return tf.concat([parts[gate] for gate in wanted], axis)
 
 
@@ -115,8 +115,8 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
     elif rnn_mode in UNITS and cell.is_simple():
         step = Step(units=functools.partial(_units, rnn_mode, cell))
         hidden = None if loops is None else loops.hidden(rnn_mode, cell, x, states, lengths)
-    found = run_steps(step, inputs, states, weights, lengths, loops, hidden)
-    sequences, final = found
+    results = run_steps(step, inputs, states, weights, lengths, loops, hidden)
+    sequences, final = results
     return sequences[0], final
 
 

@@ -149,27 +149,27 @@ class Loops:
     def adjoint(self, recurrence, z, upstream):
         """l_t = ds_t + A_{t+1}' l_{t+1}, where `upstream` is ds."""
 
-        def one(zt, upstream, carried):
+        def step(zt, upstream, carried):
             adjoint = [u + c for u, c in zip(upstream, carried)]
             return adjoint, recurrence.transposed(zt, adjoint)
 
-        return self._linear(recurrence, one, z, upstream, reverse=True)
+        return self._linear(recurrence, step, z, upstream, reverse=True)
 
     def tangent(self, recurrence, z, upstream):
         """m_t = u_t + A_t m_{t-1}, where `upstream` is u."""
 
-        def one(zt, upstream, carried):
+        def step(zt, upstream, carried):
             tangent = [u + a for u, a in zip(upstream, recurrence.applied(zt, carried))]
             return tangent, tangent
 
-        return self._linear(recurrence, one, z, upstream)
+        return self._linear(recurrence, step, z, upstream)
 
-    def _linear(self, recurrence, one, z, upstream, reverse=False):
+    def _linear(self, recurrence, step, z, upstream, reverse=False):
         inputs, states, weights = recurrence.split(z)
         count = len(inputs) + len(states)
 
         def read(sequences, carried):
-            return one([*sequences[:count], *weights], sequences[count:], carried)
+            return step([*sequences[:count], *weights], sequences[count:], carried)
 
         initial = [tf.zeros(tf.shape(u)[1:], u.dtype) for u in upstream]
         for zero, u in zip(initial, upstream):
@@ -193,11 +193,11 @@ class Recurrence:
     def loop(self, inputs, initial, weights):
         """The states s_t, in tf.while_loop."""
 
-        def one(inputs, states):
+        def step(inputs, states):
             new = self.step(inputs, states, weights)
             return new, new
 
-        return _loop(one, inputs, initial)
+        return _loop(step, inputs, initial)
 
     def run(self, inputs, initial, weights, hidden=None):
         """The states s_t, with custom gradients."""
@@ -286,7 +286,7 @@ def _with_gradient(values, arguments, gradient):
     return list(known(*arguments))
 
 
-def _loop(one, sequences, carried, reverse=False):
+def _loop(step, sequences, carried, reverse=False):
     """Calls one([a step of each sequence], carried), which returns results and the next `carried`.
 
     WHY the ops of lists rather than tf.TensorArray: they accept dynamic sizes. LiteRT needs the sizes of
@@ -298,7 +298,7 @@ def _loop(one, sequences, carried, reverse=False):
     """
     steps, batch = size_of(sequences[0], 0), size_of(sequences[0], 1)
     if sequences[0].shape[0] == 1:
-        results, _ = one([tf.squeeze(s, [0]) for s in sequences], carried)
+        results, _ = step([tf.squeeze(s, [0]) for s in sequences], carried)
         return [tf.expand_dims(result, 0) for result in results]
     shapes = [tf.stack([batch, size_of(c, 1)]) for c in carried]
     read = [
@@ -321,7 +321,7 @@ def _loop(one, sequences, carried, reverse=False):
 
     def body(k, carried, written):
         t = steps - 1 - k if reverse else k
-        results, carried = one([item(r, t, s) for r, s in zip(read, sequences)], carried)
+        results, carried = step([item(r, t, s) for r, s in zip(read, sequences)], carried)
         written = [
             tf.raw_ops.TensorListSetItem(input_handle=w, index=t, item=r)
             for w, r in zip(written, results)

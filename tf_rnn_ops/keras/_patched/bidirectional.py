@@ -26,7 +26,7 @@ def guard() -> None:
 
 
 def _unless_ours(original: Callable[..., Any]) -> Callable[..., Any]:
-    def can_attempt(self, *args: Any, **kwargs: Any) -> bool:
+    def can_attempt(self: Any, *args: Any, **kwargs: Any) -> bool:
         layers = (self.forward_layer, self.backward_layer)
         if switch.active() or any(isinstance(layer, (LSTM, GRU)) for layer in layers):
             return False
@@ -36,7 +36,7 @@ def _unless_ours(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _checked(original: Callable[..., Any]) -> Callable[..., None]:
-    def init(self, *args: Any, **kwargs: Any) -> None:
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         both = self.forward_layer, self.backward_layer
         reason = overridden.no_fused_bidirectional()

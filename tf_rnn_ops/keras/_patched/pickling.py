@@ -29,9 +29,9 @@ def load(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 def _importing(original: Callable[..., Any]) -> Callable[..., Any]:
-    def reduce(self) -> tuple[Any, ...]:
+    def reduce(self: Any) -> tuple[Any, ...]:
         function, arguments, *more = original(self)
-        files = [one for one in arguments if isinstance(one, io.BytesIO)]
+        files = [argument for argument in arguments if isinstance(argument, io.BytesIO)]
         if any(map(_names_the_package, files)):
             return load, (function, arguments), *more
         return function, arguments, *more

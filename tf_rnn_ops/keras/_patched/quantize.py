@@ -28,11 +28,11 @@ def _extended(original: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(original)
 
     def quantize(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs)
-        filters = given.arguments.get("filters")
+        call = signature.bind(*args, **kwargs)
+        filters = call.arguments.get("filters")
         if callable(filters) or isinstance(filters, (str, list, tuple)):
-            given.arguments["filters"] = lambda layer: _accepts(filters, layer)
-        result = original(*given.args, **given.kwargs)
+            call.arguments["filters"] = lambda layer: _accepts(filters, layer)
+        result = original(*call.args, **call.kwargs)
         _free(args[0])
         return result
 

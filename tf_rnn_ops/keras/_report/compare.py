@@ -141,10 +141,12 @@ def compare(
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")
     x, y, weights = one_batch.first_batch(x, y)
     with Progress(print_fn) as progress:
-        found = _compared(model, x, y, weights, repeats, quantize, progress, print_fn is not None)
+        comparison = _compared(
+            model, x, y, weights, repeats, quantize, progress, print_fn is not None
+        )
     if print_fn is not None:
-        print_fn(found.table())
-    return found
+        print_fn(comparison.table())
+    return comparison
 
 
 def _compared(
@@ -160,12 +162,12 @@ def _compared(
     progress.show("copying the model")
     models = _copies(model, x, quantize)
     progress.show("comparing the outputs")
-    outputs = [keras.tree.flatten(one.predict_on_batch(x)) for one in models]
+    outputs = [keras.tree.flatten(model.predict_on_batch(x)) for model in models]
     both = [[np.asarray(a, np.float64) for a in pair] for pair in zip(*outputs, strict=True)]
 
-    steps = {"inference": lambda one: one.predict_on_batch(x)}
+    steps = {"inference": lambda model: model.predict_on_batch(x)}
     if y is not None and model.compiled:
-        steps["training step"] = lambda one: one.train_on_batch(x, y, weights)
+        steps["training step"] = lambda model: model.train_on_batch(x, y, weights)
     timings = []
     for what, step in steps.items():
         progress.show(f"{what}: the first calls")
@@ -192,8 +194,8 @@ def _copies(model: keras.Model, x: Any, quantize: str | None) -> tuple[Any, Any]
         ours.predict_on_batch(x)
         return _on_keras(ours), ours
     models = _on_keras(model), ours
-    for one in models:
-        one.predict_on_batch(x)
+    for copy in models:
+        copy.predict_on_batch(x)
     carry.carry_state(pairs.pair(*models))
     return models
 

@@ -117,10 +117,10 @@ def explain(
             else row
             for row, (_, layer) in zip(rows, layers)
         ]
-    found = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
+    explanations = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
     if print_fn is not None:
-        print_fn(found.table())
-    return found
+        print_fn(explanations.table())
+    return explanations
 
 
 def _notes(layers: list[tuple[str, keras.layers.Layer]], rows: list[Explanation]) -> list[str]:

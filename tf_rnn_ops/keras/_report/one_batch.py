@@ -37,11 +37,11 @@ def first_batch(x: Any, y: Any) -> Any:
 
 
 def _checked(name: str, value: Any) -> Any:
-    for one in keras.tree.flatten(value):
-        if one is not None and not hasattr(one, "shape"):  # None is for an optional input
+    for tensor in keras.tree.flatten(value):
+        if tensor is not None and not hasattr(tensor, "shape"):  # None is for an optional input
             raise ValueError(
                 f"{name} must be one batch: arrays or tensors in the structure of the model's inputs, or "
-                f"a dataset of such batches, but it contains a {type(one).__name__}."
+                f"a dataset of such batches, but it contains a {type(tensor).__name__}."
             )
     return value
 
@@ -49,6 +49,6 @@ def _checked(name: str, value: Any) -> Any:
 def sizes(batch: Any) -> str:
     """The shapes of the arrays of a batch, as text."""
     return ", ".join(
-        "none" if one is None else " x ".join(map(str, one.shape))
-        for one in keras.tree.flatten(batch)
+        "none" if tensor is None else " x ".join(map(str, tensor.shape))
+        for tensor in keras.tree.flatten(batch)
     )

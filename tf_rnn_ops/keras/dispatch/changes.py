@@ -19,8 +19,15 @@ _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN, keras.la
 _OF_EVERY_LAYER = ("__call__", "quantized_call", "rematerialized_call")
 # The methods of cells that do not run in a step.
 _NOT_IN_STEPS = {
-    *("__init__", "__init_subclass__", "__repr__", "build", "add_weight", "get_config"),
-    *("get_initial_state", "op_reason", "op_arguments"),
+    "__init__",
+    "__init_subclass__",
+    "__repr__",
+    "build",
+    "add_weight",
+    "get_config",
+    "get_initial_state",
+    "op_reason",
+    "op_arguments",
 }
 # {class of cells: {name of a method in a step: function}}. None stands for a function that is not the class's own.
 _methods: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -115,9 +122,9 @@ def _weights_reason(cell: keras.layers.Layer) -> str | None:
     if not uses_bias(cell):
         return None
     wanted = (2, columns) if getattr(cell, "reset_after", False) else (columns,)
-    given = None if cell.bias is None else tuple(cell.bias.shape)
-    if given != wanted:
-        return f"the shape of the bias must be {wanted}, but it is {given}"
+    shape = None if cell.bias is None else tuple(cell.bias.shape)
+    if shape != wanted:
+        return f"the shape of the bias must be {wanted}, but it is {shape}"
     return None
 
 

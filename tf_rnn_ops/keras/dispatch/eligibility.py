@@ -23,14 +23,14 @@ def keras_reason(layer: keras.layers.Layer) -> str | None:
         return f"the ops are not loaded: {loader.unavailable()}"
     if reason := wish_for_keras(layer):
         return reason
-    own = cells_of(layer)
-    reason = changes.loop_reason(layer) or next(filter(None, map(cells.reason, own)), None)
-    if reason is None and layer.cell is not own[0]:
+    its_cells = cells_of(layer)
+    reason = changes.loop_reason(layer) or next(filter(None, map(cells.reason, its_cells)), None)
+    if reason is None and layer.cell is not its_cells[0]:
         reason = changes.step_reason(layer.cell)
     if reason is not None:
         return reason
     # Keras casts weights to the type of the cell, but the op gets them in the type of the layer.
-    if len({each.compute_dtype for each in (layer, layer.cell, *own)}) > 1:
+    if len({each.compute_dtype for each in (layer, layer.cell, *its_cells)}) > 1:
         return "the layer and its cells compute in different types"
     return None
 
@@ -161,7 +161,7 @@ def _shape_reason(
         return "the input does not have three dimensions"
     if shape[2] == 0:
         return "the input has no features"
-    for state in (state for own in states for state in own):
+    for state in (state for cell_states in states for state in cell_states):
         if not hasattr(state, "shape"):
             raise ValueError(
                 "Each state in initial_state must be a tensor or an array, but one is of type "
@@ -169,11 +169,11 @@ def _shape_reason(
             )
     if len(states) != len(its_cells):
         return "the number of initial states does not fit the cells"
-    for cell, own in zip(its_cells, states):
-        if len(own) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
+    for cell, cell_states in zip(its_cells, states):
+        if len(cell_states) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
             return "the number of initial states does not fit the cell"
         sizes = [cell.state_size] if isinstance(cell.state_size, int) else cell.state_size
-        shapes = [(tuple(state.shape), (shape[0], size)) for state, size in zip(own, sizes)]
+        shapes = [(tuple(state.shape), (shape[0], size)) for state, size in zip(cell_states, sizes)]
         if not all(_fits(*pair) for pair in shapes):
             return "an initial state does not have the shape [batch, units]"
     if mask is not None and not (

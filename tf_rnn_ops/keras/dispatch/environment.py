@@ -41,16 +41,16 @@ def has_tpu() -> bool:
     return bool(tf.config.get_visible_devices("TPU"))
 
 
-def is_keras_2(thing: object) -> bool:
+def is_keras_2(model: object) -> bool:
     """Whether the class of an object is from the tf_keras package (Keras 2)."""
-    return any(cls.__module__.split(".")[0] == "tf_keras" for cls in type(thing).__mro__)
+    return any(cls.__module__.split(".")[0] == "tf_keras" for cls in type(model).__mro__)
 
 
-def refuse_keras_2(thing: object, argument: str) -> None:
+def refuse_keras_2(model: object, argument: str) -> None:
     """Raises TypeError if `thing`, the argument named `argument`, belongs to Keras 2."""
-    if is_keras_2(thing):
+    if is_keras_2(model):
         raise TypeError(
-            f"{argument} is a {type(thing).__name__} of tf_keras (Keras 2), but tf_rnn_ops.keras "
+            f"{argument} is a {type(model).__name__} of tf_keras (Keras 2), but tf_rnn_ops.keras "
             "works with Keras 3. Unset TF_USE_LEGACY_KERAS and build the model with Keras 3, which "
             "reads weights that Keras 2 saved."
         )

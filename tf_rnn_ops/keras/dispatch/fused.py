@@ -67,9 +67,9 @@ def inner_loop(
     output = tf.cast(sequences, its_cells[0].compute_dtype)
     steps, output = _arrange(layer, output, one_mask)
     new_states = []
-    for cell, own in zip(its_cells, states):
-        output, found = _run(cell, output, own, steps, training)
-        new_states.append(found)
+    for cell, cell_states in zip(its_cells, states):
+        output, final_states = _run(cell, output, cell_states, steps, training)
+        new_states.append(final_states)
     results = outputs(layer, steps, output, new_states[-1][0])
     if not is_stack:
         return (*results, new_states[0])

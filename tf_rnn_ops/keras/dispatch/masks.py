@@ -37,27 +37,33 @@ def as_booleans(mask: tf.Tensor, sequences: tf.Tensor, batch_axis: int = 0) -> t
             f"mask must have two dimensions, or a third one of size 1, but its shape is {mask.shape}."
         )
     _refuse_known_sizes(mask.shape.with_rank(2), sequences.shape[:2], batch_axis)
-    wanted, given = tf.shape(sequences)[:2], tf.shape(mask)
-    one_for_all = tf.constant([batch_axis == 0, batch_axis == 1]) & (given == 1)
-    fits = tf.reduce_all((given == wanted) | one_for_all)
+    sizes, mask_sizes = tf.shape(sequences)[:2], tf.shape(mask)
+    one_for_all = tf.constant([batch_axis == 0, batch_axis == 1]) & (mask_sizes == 1)
+    fits = tf.reduce_all((mask_sizes == sizes) | one_for_all)
     check = tf.debugging.Assert(
-        fits, ["mask must have the first two sizes of the input,", wanted, "but it has", given]
+        fits, ["mask must have the first two sizes of the input,", sizes, "but it has", mask_sizes]
     )
     with tf.control_dependencies([] if check is None else [check]):
-        one_or_all_rows = [wanted[0], given[1]] if batch_axis == 0 else [given[0], wanted[1]]
+        one_or_all_rows = (
+            [sizes[0], mask_sizes[1]] if batch_axis == 0 else [mask_sizes[0], sizes[1]]
+        )
         mask = tf.broadcast_to(mask, one_or_all_rows)
     # WHY: XLA skips the Assert, but rejects a stack of different shapes.
-    mask = tf.stack([mask, tf.ones(wanted, tf.bool)])[0]
+    mask = tf.stack([mask, tf.ones(sizes, tf.bool)])[0]
     mask.set_shape(sequences.shape[:2])
     return mask
 
 
-def _refuse_known_sizes(given: tf.TensorShape, wanted: tf.TensorShape, batch_axis: int) -> None:
+def _refuse_known_sizes(mask_sizes: tf.TensorShape, sizes: tf.TensorShape, batch_axis: int) -> None:
     """Raises an error for wrong sizes of a mask, as far as the sizes are known."""
-    for axis, (one, other) in enumerate(zip(given, wanted)):
-        if None not in (one, other) and one != other and (one, axis) != (1, batch_axis):
+    for axis, (mask_size, size) in enumerate(zip(mask_sizes, sizes)):
+        if (
+            None not in (mask_size, size)
+            and mask_size != size
+            and (mask_size, axis) != (1, batch_axis)
+        ):
             raise ValueError(
-                f"mask must have the first two sizes of the input, {wanted}, but it has {given}."
+                f"mask must have the first two sizes of the input, {sizes}, but it has {mask_sizes}."
             )
 
 

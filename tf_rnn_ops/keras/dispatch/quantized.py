@@ -45,6 +45,8 @@ def free_kept() -> None:
     if loader.unavailable() is None:
         # Packing drops them; see docs/design/packed-weights.md.
         with tf.init_scope():
-            one = tf.zeros([1, 1])
-            raw_ops.PackLayerRNN(kernel=one, recurrent_kernel=one, rnn_mode="rnn_tanh", keep=True)
+            weight = tf.zeros([1, 1])
+            raw_ops.PackLayerRNN(
+                kernel=weight, recurrent_kernel=weight, rnn_mode="rnn_tanh", keep=True
+            )
     heap.trim()

@@ -14,8 +14,8 @@ def implementation(cell: keras.layers.Layer) -> dict[str, int]:
     """
     # Keras sets `implementation` to 1 for recurrent_dropout.
     default = 1 if getattr(cell, "recurrent_dropout", 0) else 2
-    given = getattr(cell, "implementation", default)
-    return {} if given == default else {"implementation": given}
+    number = getattr(cell, "implementation", default)
+    return {} if number == default else {"implementation": number}
 
 
 _STOCK = (keras.layers.LSTMCell, keras.layers.GRUCell)
@@ -29,7 +29,7 @@ def complete(config: Any, cell: keras.layers.Layer) -> None:
         cell: The cell. Only Keras's own classes are known to accept `implementation`.
     """
     if type(cell) is keras.layers.StackedRNNCells:
-        for one_config, one in zip(config["config"]["cells"], cell.cells):
-            complete(one_config, one)
+        for cell_config, inner in zip(config["config"]["cells"], cell.cells):
+            complete(cell_config, inner)
     elif cells.class_of(cell) in _STOCK:
         config["config"].update(implementation(cell))

@@ -42,22 +42,22 @@ def float32(name: str, value: Any) -> float:
     Raises ValueError if it is infinite in float32, or so small that the kernels cannot distinguish it from
     0. The caller rejects NaN.
     """
-    given = number(name, value)
-    size = abs(rounded(given))
-    if given != 0 and (size < _FLOAT32.tiny or size > _FLOAT32.max):
+    converted = number(name, value)
+    size = abs(rounded(converted))
+    if converted != 0 and (size < _FLOAT32.tiny or size > _FLOAT32.max):
         raise ValueError(
             f"{name} must be 0, or between 1.2e-38 and 3.4e+38 in absolute value (float32), but "
             f"it is {value!r}."
         )
-    return given
+    return converted
 
 
 def not_negative(name: str, value: Any) -> float:
     """The argument `name` as a float. Raises ValueError if it is below 0 and in the cases of float32()."""
-    given = float32(name, value)
-    if not given >= 0:
+    converted = float32(name, value)
+    if not converted >= 0:
         raise ValueError(f"{name} must be 0 or more, but it is {value!r}.")
-    return given
+    return converted
 
 
 def limit(name: str, value: Any) -> float:
@@ -69,7 +69,7 @@ def limit(name: str, value: Any) -> float:
 
 def fraction(name: str, value: Any) -> float:
     """The argument `name` as a float. Raises ValueError if it is not in [0, 1]."""
-    given = number(name, value)
-    if not 0 <= given <= 1:
+    converted = number(name, value)
+    if not 0 <= converted <= 1:
         raise ValueError(f"{name} must be in [0, 1], but it is {value!r}.")
-    return given
+    return converted

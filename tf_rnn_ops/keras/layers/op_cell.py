@@ -39,4 +39,4 @@ def _dropped(
         return [values] * 4
     mask = get_mask(values)
     masks = mask if isinstance(mask, list) else [mask] * 4
-    return [values * one for one in masks]
+    return [values * gate_mask for gate_mask in masks]

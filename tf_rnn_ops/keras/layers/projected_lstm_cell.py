@@ -245,7 +245,7 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
                 "proj_clip": self.proj_clip,
             }
         if self.use_peepholes:
-            vectors = [as_tensor(one, self.compute_dtype) for one in self._vectors()]
+            vectors = [as_tensor(vector, self.compute_dtype) for vector in self._vectors()]
         else:
             vectors = [tf.zeros([self.units], self.compute_dtype)] * 3
         return {

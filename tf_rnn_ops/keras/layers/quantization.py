@@ -3,8 +3,18 @@
 keras.Model.quantize calls `quantize` of the layers that hold no other layers. These are the cells, so `adopt`
 gives each cell a `quantize` that quantizes its whole layer.
 
-The class of a cell says which weights it has. A layer chooses the classes by the dtype policies when it is made,
-and again when it is built, because a DTypePolicyMap tells the policy of a cell by its path.
+The class of a cell says which weights it has. `follow_policies` sets the classes when a layer is made, before it is
+built and after it is built, because a DTypePolicyMap tells the policy of a cell by its path:
+
+    dtype policy of the cell    class of the cell       weights that build() makes
+    not known yet               in OF_CLASS             those of the policy, which is known then
+    without quantization        float_class             float
+    int8                        in OF_CLASS             int8 with scales
+    int8, without int8 kernel   ValueError
+    another quantization        ValueError
+
+WHY not `quantized_build` of the class, as in keras.layers.Dense: most cells are of Keras's own classes, which have no
+int8 weights. Keras's constructors or users make them, and convert and accelerate leave them as they are.
 """
 
 import functools
@@ -85,9 +95,9 @@ def follow_policies(layer: keras.layers.Layer) -> None:
         _patches.change_class(cell, cls)
         if cell.built:
             _check_weights(cell)
-    for one in (layer, *its_cells):
-        if one.quantization_mode is not None and policies.is_known(one):
-            count_as_quantized(one)
+    for owner in (layer, *its_cells):
+        if owner.quantization_mode is not None and policies.is_known(owner):
+            count_as_quantized(owner)
 
 
 def release(layer: keras.layers.Layer) -> None:
@@ -95,9 +105,9 @@ def release(layer: keras.layers.Layer) -> None:
     for cell in _op_cells(layer):
         _patches.change_class(cell, cells.class_of(cell))
     _patches.put(layer, "build", getattr(layer.build, _OF_KERAS, layer.build))
-    for one in (layer, *eligibility.cells_of(layer)):
-        if "quantize" in vars(one):
-            _patches.remove(one, "quantize")
+    for owner in (layer, *eligibility.cells_of(layer)):
+        if "quantize" in vars(owner):
+            _patches.remove(owner, "quantize")
 
 
 def quantize(layer: keras.layers.Layer, mode: str | None = None, config: Any = None) -> None:
@@ -118,15 +128,15 @@ def quantize(layer: keras.layers.Layer, mode: str | None = None, config: Any = N
     try:
         _check_quantizable(layer, mode, config)
         # Quantize all cells before one is changed, so that an error leaves the layer as it is.
-        found = [
+        new_arrays = [
             (cell, _arrays(layer, cell))
             for cell in eligibility.cells_of(layer)
             if not cells.is_quantized(cell)
         ]
-    except Exception:
+    except Exception:  # Keras has set the policy before, whatever the error is
         _withdraw_policies(layer)
         raise
-    for cell, arrays in found:
+    for cell, arrays in new_arrays:
         _renew(cell.kernel)
         _replace(cell, OF_CLASS[type(cell)], policies.int8_policy(cell), arrays)
         # The op gets the variable itself, so that its weights are packed once.
@@ -160,9 +170,8 @@ def reason_against(cell: keras.layers.Layer) -> str | None:
             return f"{name}={getattr(cell, name)}, which the int8 kernels lack"
     for argument in ("activation", "recurrent_activation"):
         if hasattr(cell, argument):
-            found = activations.reason(cell, argument, activations.COMPUTED)
-            if found is not None:
-                return found
+            if reason := activations.reason(cell, argument, activations.COMPUTED):
+                return reason
     return None
 
 
@@ -258,10 +267,10 @@ def _check_quantizable(layer: keras.layers.Layer, mode: str | None, config: Any)
 def _withdraw_policies(layer: keras.layers.Layer) -> None:
     """Gives float policies to a layer and cells with float weights, because Keras sets the policy first."""
     its_cells = _op_cells(layer)
-    for one in (layer, *its_cells):
-        has_float = not any(map(cells.is_quantized, its_cells if one is layer else [one]))
-        if one.quantization_mode is not None and has_float:
-            _set_policy(one, policies.float_policy(one))
+    for owner in (layer, *its_cells):
+        has_float = not any(map(cells.is_quantized, its_cells if owner is layer else [owner]))
+        if owner.quantization_mode is not None and has_float:
+            _set_policy(owner, policies.float_policy(owner))
 
 
 def _mode_reason(mode: str | None) -> str | None:
@@ -272,8 +281,8 @@ def _mode_reason(mode: str | None) -> str | None:
 
 def _config_reason(config: Any) -> str | None:
     default = getattr(keras.quantizers, "AbsMaxQuantizer", None)
-    own = getattr(config, "weight_quantizer", None) is None
-    if config is None or (own and type(config.activation_quantizer) is default):
+    is_usual = getattr(config, "weight_quantizer", None) is None
+    if config is None or (is_usual and type(config.activation_quantizer) is default):
         return None
     return "recurrent layers have only the default quantizers of Int8QuantizationConfig"
 
@@ -284,7 +293,7 @@ def _matrices(cell: keras.layers.Layer) -> list[str]:
 
 def _arrays(layer: keras.layers.Layer, cell: keras.layers.Layer) -> dict[str, np.ndarray]:
     """{name of a weight: its quantized array or its scale}."""
-    found = {}
+    arrays = {}
     for name in _matrices(cell):
         weight = np.asarray(keras.ops.convert_to_numpy(getattr(cell, name)), np.float32)
         if not np.all(np.isfinite(weight)):
@@ -292,8 +301,8 @@ def _arrays(layer: keras.layers.Layer, cell: keras.layers.Layer) -> dict[str, np
                 f"{name} of the layer {layer.name!r} must be finite to be quantized, but it has NaN or "
                 "infinity."
             )
-        found[name], found[f"{name}_scale"] = quantized_array(weight)
-    return found
+        arrays[name], arrays[f"{name}_scale"] = quantized_array(weight)
+    return arrays
 
 
 def _renew(variable: keras.Variable) -> None:

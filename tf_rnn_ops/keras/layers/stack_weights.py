@@ -111,9 +111,9 @@ def regularizer(
         buffer = tf.convert_to_tensor(buffer)
         terms = []
         for piece in _matrices(layout):
-            one = recurrent if piece.source == "recurrent" else kernel
-            if one is not None:
-                terms.append(one(piece.of(buffer)))
+            function = recurrent if piece.source == "recurrent" else kernel
+            if function is not None:
+                terms.append(function(piece.of(buffer)))
         pieces = list(_pieces(layout.biases)) if bias is not None else []
         for inputs, states in zip(pieces[::2], pieces[1::2]):
             pair = [inputs.of(buffer), states.of(buffer)]
@@ -145,10 +145,10 @@ def constraint(
         values = []
         for piece in [*_matrices(layout), *_pieces(layout.biases)]:
             value = piece.of(buffer)
-            one = {"recurrent": recurrent}.get(piece.source, kernel)
-            one = bias if len(piece.shape) == 1 else one
-            if one is not None:
-                value = tf.convert_to_tensor(one(value))
+            function = {"recurrent": recurrent}.get(piece.source, kernel)
+            function = bias if len(piece.shape) == 1 else function
+            if function is not None:
+                value = tf.convert_to_tensor(function(value))
             values.append(tf.reshape(tf.transpose(value), [-1]))
         return tf.concat(values, axis=0)
 

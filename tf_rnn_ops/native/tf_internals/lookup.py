@@ -39,18 +39,18 @@ def need(name, loss):
     Raises:
         RuntimeError: There is no such name.
     """
-    found = find(name)
-    if found is None:
+    value = find(name)
+    if value is None:
         raise RuntimeError(missing(name, loss))
-    return found
+    return value
 
 
 def want(name, loss):
     """Like find, but warns if there is no such name."""
-    found = find(name)
-    if found is None:
+    value = find(name)
+    if value is None:
         warnings.warn(missing(name, loss), stacklevel=3)
-    return found
+    return value
 
 
 def base_class(name, loss, methods=()):
@@ -64,10 +64,10 @@ def base_class(name, loss, methods=()):
     Returns:
         The class. If the class or a method is missing, a class whose constructor raises RuntimeError.
     """
-    found = find(name)
-    gone = [name] if found is None else [f"{name}.{m}" for m in methods if not hasattr(found, m)]
+    value = find(name)
+    gone = [name] if value is None else [f"{name}.{m}" for m in methods if not hasattr(value, m)]
     if not gone:
-        return found
+        return value
 
     def fail(cls, *args, **kwargs):
         raise RuntimeError(missing(gone[0], loss))

@@ -7,7 +7,10 @@ from tf_rnn_ops.native.tf_internals.lookup import want
 
 _MODULE = "tensorflow.python.ops.parallel_for.pfor:"
 _NAMES = (
-    *("_pfor_converter_registry", "_create_op", "_fallback_converter", "wrap"),
+    "_pfor_converter_registry",
+    "_create_op",
+    "_fallback_converter",
+    "wrap",
     "ConversionNotImplementedError",
 )
 
@@ -76,7 +79,7 @@ class Call:
     def __init__(self, pfor_input):
         self._pfor_input = pfor_input
         self.op = pfor_input.op
-        self.inputs = [Input(one.t, one.is_stacked) for one in pfor_input.inputs]
+        self.inputs = [Input(argument.t, argument.is_stacked) for argument in pfor_input.inputs]
         self.iterations = self._of_loop("loop_len_vector")
 
     def loop(self):
