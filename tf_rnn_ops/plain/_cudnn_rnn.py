@@ -75,8 +75,8 @@ def cudnn_rnn(
     return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
 
 
-def _cell(layout, params, layer, direction):
-    def take(blocks, source):
+def _cell(layout: Layout, params: Any, layer: int, direction: int) -> Cell:
+    def take(blocks: Any, source: str) -> tf.Tensor | None:
         # The gates of one source are adjacent in the buffer.
         mine = list(blocks_of(blocks, layer, direction, source).values())
         if not mine or mine[0].size == 0:
