@@ -75,7 +75,7 @@ def steps_of(cell, batch, width, units):
 
     import tf_rnn_ops.keras
     from tf_rnn_ops import raw_ops
-    from tf_rnn_ops.keras.path import params as op_params
+    from tf_rnn_ops.keras.dispatch import params as op_params
 
     has_c = cell == "lstm"
     kind = {"lstm": "LSTM", "gru": "GRU"}[cell]

@@ -1,14 +1,21 @@
-"""TensorFlow's CudnnRNN and BlockLSTM ops for every CPU, with their gradients.
+"""Recurrent networks for TensorFlow and Keras 3, with all steps in one op: layers, ops, and files for other runtimes.
+
+    tf_rnn_ops.keras       layers such as LSTM, GRU and CudnnLSTM; convert, accelerate, explain, compare, export
+    tf_rnn_ops.raw_ops     TensorFlow's CudnnRNN and BlockLSTM ops for every CPU, with their gradients, and LayerRNN
+    tf_rnn_ops.params      weights of Keras, PyTorch and ONNX
+    tf_rnn_ops.portable    models rewritten to ordinary ops
+    tf_rnn_ops.plain       the same networks in TensorFlow's ordinary ops
+    tf_rnn_ops.contrib     tf.contrib.cudnn_rnn of TensorFlow 1
 
 Importing the package registers the ops, so that a SavedModel with these ops can be loaded. If no library
 fits the machine or its TensorFlow, the import warns, and the ops are not available.
 """
 
-import importlib
 import pathlib
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tf_rnn_ops import _lazy
 from tf_rnn_ops.native import loader as _loader
 from tf_rnn_ops.native import xla as _xla
 from tf_rnn_ops.native.versions import VERSION as __version__
@@ -37,13 +44,8 @@ from tf_rnn_ops._formats import tf2onnx_hook as _tf2onnx_hook  # noqa: E402
 _tf2onnx_hook.install()
 
 if TYPE_CHECKING:
-    from tf_rnn_ops import contrib, info, keras, params, plain, portable
-
-# Imported on first use: `keras` takes seconds, `params` is rarely needed.
-_SUBMODULES = (
-    *("contrib", "info", "keras"),
-    *("params", "plain", "portable", "raw_ops"),
-)
+    from tf_rnn_ops import contrib, keras, params, plain, portable
+    from tf_rnn_ops.diagnosis import info
 
 
 def get_lib() -> str:
@@ -103,16 +105,6 @@ def enable_block_cell_gradients() -> None:
     block_cells.register()
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})
-
-
 __all__ = [
     "__version__",
     "contrib",
@@ -128,3 +120,9 @@ __all__ = [
     "portable",
     "raw_ops",
 ]
+
+# Imported on first use: `keras` takes seconds, `params` is rarely needed.
+_MODULES = ("contrib", "keras", "params", "plain", "portable")
+__getattr__, __dir__ = _lazy.attach(
+    __name__, __all__, {**dict.fromkeys(_MODULES, ""), "info": "tf_rnn_ops.diagnosis"}
+)

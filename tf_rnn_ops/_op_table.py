@@ -33,15 +33,24 @@ RESERVES = ("reserve_space", "host_reserved")
 UPSTREAM = tuple(f"{name}_backprop" for name in RESULTS)
 # The inputs of LayerRNN that have no batch and no time; the first two are never absent.
 LAYER_WEIGHTS = (
-    *("kernel", "recurrent_kernel", "bias"),
-    *("projection", "peepholes", "layer_norm"),
+    "kernel",
+    "recurrent_kernel",
+    "bias",
+    "projection",
+    "peepholes",
+    "layer_norm",
 )
 # The attributes that determine the function of CudnnRNNV3 and LayerRNN.
 _FIRST = {"rnn_mode": "lstm", "input_mode": "linear_input", "direction": "unidirectional"}
 STACK_ATTRS = {**_FIRST, "num_proj": 0}
 LAYER_ATTRS = {
-    **{"rnn_mode": "lstm", "activation": "tanh", "recurrent_activation": "sigmoid"},
-    **{"cell_clip": 0.0, "proj_clip": 0.0, "zoneout_h": 0.0, "zoneout_c": 0.0},
+    "rnn_mode": "lstm",
+    "activation": "tanh",
+    "recurrent_activation": "sigmoid",
+    "cell_clip": 0.0,
+    "proj_clip": 0.0,
+    "zoneout_h": 0.0,
+    "zoneout_c": 0.0,
     "layer_norm_epsilon": 1e-3,
 }
 # The attributes of dropout and of the order of dimensions.
@@ -54,8 +63,13 @@ _STACK = (*_PARAMS, "sequence_lengths")
 _LAYER = (*_STATES, *LAYER_WEIGHTS, "sequence_lengths")
 # The weights of a layer in int8, each with its scales; the first four are never absent.
 QUANTIZED_WEIGHTS = (
-    *("kernel", "kernel_scale", "recurrent_kernel", "recurrent_kernel_scale"),
-    *("bias", "projection", "projection_scale"),
+    "kernel",
+    "kernel_scale",
+    "recurrent_kernel",
+    "recurrent_kernel_scale",
+    "bias",
+    "projection",
+    "projection_scale",
 )
 _FUNCTIONS = ("rnn_mode", "activation", "recurrent_activation")
 _DRAWN = ("input_mask", "recurrent_mask", "seed")
@@ -77,7 +91,10 @@ _OF_FIRST, _OF_V2, _OF_V3 = (
 
 def _op(inputs, outputs, *attrs, optional=()):
     return Op(
-        tuple(inputs), tuple(outputs), {k: v for one in attrs for k, v in one.items()}, optional
+        tuple(inputs),
+        tuple(outputs),
+        {k: v for attributes in attrs for k, v in attributes.items()},
+        optional,
     )
 
 

@@ -21,14 +21,14 @@ def _clean_keras():
 def op_name(request, monkeypatch):
     """The op that the layers are to take: LayerRNN on a CPU, CudnnRNNV3 where there is a GPU."""
     has_gpu = request.param == "CudnnRNNV3"
-    monkeypatch.setattr("tf_rnn_ops.keras.path.environment.has_gpu", lambda: has_gpu)
+    monkeypatch.setattr("tf_rnn_ops.keras.dispatch.environment.has_gpu", lambda: has_gpu)
     return request.param
 
 
 @pytest.fixture
 def gpu_in_sight(monkeypatch):
     """The layers believe that TensorFlow sees a GPU, and so does Keras."""
-    monkeypatch.setattr("tf_rnn_ops.keras.path.environment.has_gpu", lambda: True)
+    monkeypatch.setattr("tf_rnn_ops.keras.dispatch.environment.has_gpu", lambda: True)
     # A function of the same name hides the module from setattr with a path.
     module = importlib.import_module("keras.src.backend.tensorflow.rnn")
     monkeypatch.setattr(module, "_is_gpu_available", lambda: True)

@@ -13,7 +13,7 @@ import pytest
 import tf_rnn_ops.keras
 from tf_rnn_ops.keras import accelerate, explain, restore
 from tf_rnn_ops.keras._convert import traced
-from tf_rnn_ops.keras.path import switch
+from tf_rnn_ops.keras.dispatch import switch
 
 LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 ORIGINALS = [dict(cls.__dict__) for cls in LAYERS]

@@ -5,7 +5,7 @@ import pytest
 
 import tf_rnn_ops.keras
 from tf_rnn_ops.keras import explain
-from tf_rnn_ops.keras.path import cells
+from tf_rnn_ops.keras.dispatch import cells
 
 
 def test_the_table(capsys):
@@ -112,7 +112,7 @@ def test_notes_on_packed_weights():
 
 
 def test_notes_on_xla(monkeypatch):
-    monkeypatch.setattr("tf_rnn_ops.keras.path.environment.has_tpu", lambda: True)
+    monkeypatch.setattr("tf_rnn_ops.keras.dispatch.environment.has_tpu", lambda: True)
     rows = explain(tf_rnn_ops.keras.LSTM(2), print_fn=None)
     assert [note for note in rows.notes if note.startswith("XLA (jit_compile=True): ")]
 

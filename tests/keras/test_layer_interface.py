@@ -39,7 +39,11 @@ OWN = {
 
 
 def test_every_layer_is_here():
-    assert {name for name in layers.__all__ if not name.endswith("Cell")} == {*LIKE, "RNN"}
+    assert {name for name in layers.__all__ if not name.endswith("Cell")} == {
+        *LIKE,
+        "RNN",
+        "Reversed",
+    }
     assert {name for name in layers.__all__ if name.endswith("Cell")} == set(CELLS)
 
 

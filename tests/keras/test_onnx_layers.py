@@ -9,8 +9,7 @@ import pytest
 
 import tf_rnn_ops.keras
 from tf_rnn_ops import params
-from tf_rnn_ops.keras import explain, from_onnx
-from tf_rnn_ops.keras.layers.reversed import Reversed
+from tf_rnn_ops.keras import Reversed, explain, from_onnx
 
 # The package has a function of the name of the module.
 from_onnx_module = importlib.import_module("tf_rnn_ops.keras._convert.from_onnx")

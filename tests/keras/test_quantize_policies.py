@@ -10,7 +10,7 @@ import tf_rnn_ops.keras as ours
 from support import subproc
 from support.quantized_backbone import LAYERS, SIZE, Backbone, save
 from support.selection import all_but
-from tf_rnn_ops.keras.layers.drop_in import OneOp
+from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.keras.layers.quantization import dequantize
 
 STACKS = (ours.CudnnLSTM, ours.CudnnGRU, ours.CudnnRNNTanh, ours.CudnnRNNRelu)
@@ -178,7 +178,7 @@ def quantized(kind, filters=None):
 
 def dequantize_all(model):
     for layer in model._flatten_layers():
-        if isinstance(layer, OneOp):
+        if isinstance(layer, OpLayer):
             dequantize(layer)
 
 

@@ -9,8 +9,7 @@ import stock_stack
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM
-from tf_rnn_ops.keras.layers.reversed import Reversed
+from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM, Reversed
 
 MODES = tuple(stock_stack.LAYERS)
 STOCK = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}

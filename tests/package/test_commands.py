@@ -1,5 +1,6 @@
 """`python -m tf_rnn_ops`, the arguments of its commands compare and info, and the names of processors."""
 
+import importlib
 import inspect
 import pathlib
 import pkgutil
@@ -11,7 +12,7 @@ import tensorflow as tf
 import tf_rnn_ops
 import tf_rnn_ops.keras
 from tf_rnn_ops import __main__ as commands
-from tf_rnn_ops import _commands, info
+from tf_rnn_ops import _commands
 from tf_rnn_ops._commands import compare
 from tf_rnn_ops._commands import info as info_command
 from tf_rnn_ops.native import machine
@@ -127,7 +128,7 @@ def test_no_processor_has_two_generations():
 
 
 def test_info_advises_no_cudnn_to_a_tensorflow_without_cuda():
-    facts = dict(info.collect())
+    facts = dict(tf_rnn_ops.info())
     assert facts["NumPy"] == np.__version__ and "glibc" in facts["System"]
     if not tf.test.is_built_with_cuda():
         assert facts["cuDNN"] == "not needed: this TensorFlow was built without CUDA"
@@ -135,9 +136,20 @@ def test_info_advises_no_cudnn_to_a_tensorflow_without_cuda():
 
 def test_a_name_is_a_module_or_a_function():
     """No module of the package has the name of a function that its users know."""
-    assert tf_rnn_ops.info is info and "info" in {*dir(tf_rnn_ops)} & {*tf_rnn_ops.__all__}
     for package in (tf_rnn_ops, tf_rnn_ops.keras):
         modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
         for name in modules & {*package.__all__}:
             assert inspect.ismodule(getattr(package, name)), f"{package.__name__}.{name}"
     assert not hasattr(tf_rnn_ops, "compare")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "contrib", "keras", "keras.layers", "params", "plain", "portable", "raw_ops"]
+)
+def test_dir_shows_public_names_only(name):
+    module = importlib.import_module(f"tf_rnn_ops.{name}".rstrip("."))
+    assert dir(module) == sorted(module.__all__)
+    assert all(hasattr(module, public) for public in module.__all__)
+    assert [public for public in dir(module) if public[0] == "_" and public != "__version__"] == []
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        module.nothing

@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
-from tf_rnn_ops import contrib, info, params, raw_ops
+from tf_rnn_ops import contrib, params, raw_ops
 from tf_rnn_ops import keras as rnn
 
 
@@ -70,4 +70,4 @@ def of_tensorflow_1(x: tf.Tensor) -> tf.Tensor:
 
 
 def facts() -> str:
-    return "\n".join(f"{title} {text}" for title, text in info.collect())
+    return "\n".join(f"{title} {text}" for title, text in tf_rnn_ops.info())

@@ -6,7 +6,7 @@ import pytest
 
 import tf_rnn_ops.keras
 from tf_rnn_ops import params
-from tf_rnn_ops.keras.layers.reversed import Reversed
+from tf_rnn_ops.keras import Reversed
 
 UNITS, STEPS, BATCH = 3, 5, 2
 K = keras.layers

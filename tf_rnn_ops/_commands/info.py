@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tf_rnn_ops import info
+from tf_rnn_ops import diagnosis
 from tf_rnn_ops._commands import _command
 
 
@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.parse_args(argv)
     if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack characters of a path
         sys.stdout.reconfigure(errors="backslashreplace")
-    facts = info.collect()
+    facts = diagnosis.info()
     width = max(len(title) for title, _ in facts)
     for title, text in facts:
         print(f"{title:<{width}}  {text}")

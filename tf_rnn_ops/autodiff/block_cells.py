@@ -1,5 +1,7 @@
 """Gradients of TensorFlow's LSTMBlockCell and GRUBlockCell, which TensorFlow 2 lacks."""
 
+from typing import Any, Callable
+
 import tensorflow as tf
 
 from tf_rnn_ops.autodiff.ops import gradient_of
@@ -11,23 +13,33 @@ def register() -> None:
         gradient_of(op_type)(_through(step))
 
 
-def _through(step):
+def _through(step: Callable[..., Any]) -> Callable[..., Any]:
     """The gradient function of an op with the outputs of `step`."""
 
-    def gradient(op, *upstream):
+    def gradient(op: tf.Operation, *upstream: tf.Tensor | None) -> list[tf.Tensor]:
         inputs = list(op.inputs)
         with tf.GradientTape() as tape:
             tape.watch(inputs)
             outputs = step(op, *inputs)
-        upstream = [tf.zeros_like(o) if u is None else u for o, u in zip(outputs, upstream)]
+        cotangents = [tf.zeros_like(o) if u is None else u for o, u in zip(outputs, upstream)]
         return tape.gradient(
-            outputs, inputs, output_gradients=upstream, unconnected_gradients="zero"
+            outputs, inputs, output_gradients=cotangents, unconnected_gradients="zero"
         )
 
     return gradient
 
 
-def _lstm_step(op, x, cs_prev, h_prev, w, wci, wcf, wco, b):
+def _lstm_step(
+    op: tf.Operation,
+    x: tf.Tensor,
+    cs_prev: tf.Tensor,
+    h_prev: tf.Tensor,
+    w: tf.Tensor,
+    wci: tf.Tensor,
+    wcf: tf.Tensor,
+    wco: tf.Tensor,
+    b: tf.Tensor,
+) -> list[tf.Tensor]:
     """i, cs, f, o, ci, co and h, from the gates i, ci, f, o in the columns of w."""
     sums = tf.matmul(tf.concat([x, h_prev], 1), w) + b
     i, ci, f, o = tf.split(sums, 4, axis=1)
@@ -45,7 +57,15 @@ def _lstm_step(op, x, cs_prev, h_prev, w, wci, wcf, wco, b):
     return [i, cs, f, o, ci, co, co * o]
 
 
-def _gru_step(op, x, h_prev, w_ru, w_c, b_ru, b_c):
+def _gru_step(
+    op: tf.Operation,
+    x: tf.Tensor,
+    h_prev: tf.Tensor,
+    w_ru: tf.Tensor,
+    w_c: tf.Tensor,
+    b_ru: tf.Tensor,
+    b_c: tf.Tensor,
+) -> list[tf.Tensor]:
     """r, u, c and h, with the reset gate before the product."""
     del op
     gates = tf.sigmoid(tf.matmul(tf.concat([x, h_prev], 1), w_ru) + b_ru)

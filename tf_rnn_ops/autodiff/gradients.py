@@ -1,6 +1,7 @@
 """Registers the gradients of the forward ops with TensorFlow."""
 
 import contextlib
+from typing import Any, Mapping, NoReturn
 
 import tensorflow as tf
 
@@ -23,13 +24,13 @@ registries.leave_out_of_check_numerics(
 )
 
 
-def _or_zeros(gradient, output):
+def _or_zeros(gradient: tf.Tensor | None, output: tf.Tensor) -> tf.Tensor:
     """TensorFlow fills in missing gradients in most of its paths, but not in all."""
     return tf.zeros_like(output) if gradient is None else gradient
 
 
 @gradient_of("TfRnnOps>CudnnRNNV3")
-def _cudnn_rnn_v3_gradient(op, *gradients):
+def _cudnn_rnn_v3_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """Gradients for input, input_h, input_c and params."""
     if not op.get_attr("is_training"):
         return _cudnn_inference_gradient(op, *gradients)
@@ -38,21 +39,21 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
 
 
 @gradient_of("TfRnnOps>StatelessCudnnRNNV3")
-def _stateless_cudnn_rnn_v3_gradient(op, *gradients):
+def _stateless_cudnn_rnn_v3_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """As for CudnnRNNV3 in training. No gradient for the seed; reserve_space has its masks."""
     random = attributes(op, {"dropout": 0.0})
     return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs_of(op), random)
 
 
 @gradient_of("TfRnnOps>CudnnRNNV3Packed")
-def _cudnn_inference_gradient(op, *gradients):
+def _cudnn_inference_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """Runs the op again in training, since inference has no reserve space. There is no dropout."""
     outputs = _forward(op, "CudnnRNNV3", STACK_ATTRS, RANDOM_ATTRS)
     return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs, RANDOM_ATTRS)
 
 
 @gradient_of("TfRnnOps>LayerRNN")
-def _layer_rnn_gradient(op, *gradients):
+def _layer_rnn_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """Gradients for the input, the states and the weights; none for lengths, masks and seed."""
     if not op.get_attr("is_training"):
         return _layer_inference_gradient(op, *gradients)
@@ -60,25 +61,37 @@ def _layer_rnn_gradient(op, *gradients):
 
 
 @gradient_of("TfRnnOps>LayerRNNPacked")
-def _layer_inference_gradient(op, *gradients):
+def _layer_inference_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """As for CudnnRNNV3."""
     outputs = _forward(op, "LayerRNN", LAYER_ATTRS)
     return _backprop(op, "LayerRNNBackprop", gradients, LAYER_ATTRS, outputs)
 
 
-def _forward(op, forward, attrs, random=()):
+def _forward(
+    op: tf.Operation,
+    forward: str,
+    attrs: Mapping[str, Any],
+    random: Mapping[str, Any] | tuple[()] = (),
+) -> dict[str, tf.Tensor]:
     """The results of an inference op in training, by name. `forward`: the name of the op with both modes."""
     model = {**attributes(op, {**attrs, **MAJOR_ATTR}), **dict(random)}
     return getattr(raw_ops, forward)(**_shared(op, forward), **model, is_training=True)._asdict()
 
 
-def _shared(op, other):
+def _shared(op: tf.Operation, other: str) -> dict[str, tf.Tensor]:
     """The inputs that an op has in common with another op."""
     names = signature(other).inputs
     return {name: tensor for name, tensor in inputs_of(op).items() if name in names}
 
 
-def _backprop(op, backprop, gradients, attrs, outputs, random=()):
+def _backprop(
+    op: tf.Operation,
+    backprop: str,
+    gradients: Any,
+    attrs: Mapping[str, Any],
+    outputs: dict[str, tf.Tensor],
+    random: Mapping[str, Any] | tuple[()] = (),
+) -> list[tf.Tensor | None]:
     """The gradients of an op for its inputs, from its gradient op.
 
     Args:
@@ -94,8 +107,8 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
         f"{name}_backprop": _or_zeros(gradient, outputs[name])
         for name, gradient in zip(RESULTS, gradients)
     }
-    given = {**inputs, **outputs, **upstream, **model, **dict(random)}
-    result = getattr(raw_ops, backprop)(**given)
+    tensors = {**inputs, **outputs, **upstream, **model, **dict(random)}
+    result = getattr(raw_ops, backprop)(**tensors)
     if model["rnn_mode"] != "lstm":
         # Without a cell state input_c may have any shape. Its gradient must have the shape of input_c.
         result = result._replace(input_c_backprop=tf.zeros_like(inputs["input_c"]))
@@ -103,7 +116,7 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
 
 
 @gradient_of("TfRnnOps>QuantizedLayerRNN")
-def _no_gradient_of_int8(op, *gradients):
+def _no_gradient_of_int8(op: tf.Operation, *gradients: Any) -> NoReturn:
     raise LookupError(NO_GRADIENT_OF_INT8)
 
 
@@ -113,7 +126,7 @@ for _op in ("PackCudnnRNNParams", "PackLayerRNN", "PackQuantizedLayerRNN"):
 
 
 @gradient_of("TfRnnOps>BlockLSTMV2")
-def _block_lstm_v2_gradient(op, *gradients):
+def _block_lstm_v2_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """Gradients for every input except seq_len_max, from the gradients of cs and h, as in TensorFlow."""
     outputs = outputs_of(op)
     upstream = dict(zip(outputs, gradients))
@@ -131,7 +144,7 @@ def _block_lstm_v2_gradient(op, *gradients):
 
 
 @gradient_of("TfRnnOps>CudnnRNNCanonicalToParamsV2")
-def _canonical_to_params_gradient(op, gradient):
+def _canonical_to_params_gradient(op: tf.Operation, gradient: tf.Tensor | None) -> Any:
     """Gradients for the weights and biases, in the shapes of the inputs."""
     sizes, canonical = op.inputs[:3], op.inputs[3:]
     parts = raw_ops.CudnnRNNParamsToCanonicalV2(
@@ -141,11 +154,11 @@ def _canonical_to_params_gradient(op, gradient):
         num_params_biases=op.get_attr("num_params_biases"),
     )
     gradients = zip((*parts.weights, *parts.biases), canonical, strict=True)
-    return (None, None, None, *(tf.reshape(part, tf.shape(given)) for part, given in gradients))
+    return (None, None, None, *(tf.reshape(part, tf.shape(tensor)) for part, tensor in gradients))
 
 
 @gradient_of("TfRnnOps>CudnnRNNParamsToCanonicalV2")
-def _params_to_canonical_gradient(op, *gradients):
+def _params_to_canonical_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """The gradient for params. It is zero for an output without a gradient."""
     parts = [_or_zeros(*pair) for pair in zip(gradients, op.outputs, strict=True)]
     weights = op.get_attr("num_params_weights")
@@ -155,7 +168,7 @@ def _params_to_canonical_gradient(op, *gradients):
     return (None, None, None, params)
 
 
-def _params_attributes(op, sizes):
+def _params_attributes(op: tf.Operation, sizes: Any) -> dict[str, Any]:
     return attributes(op, STACK_ATTRS) | dict(
         zip(("num_layers", "num_units", "input_size"), sizes, strict=True)
     )

@@ -1,10 +1,12 @@
 """The loops over time of tf_rnn_ops.plain as single ops, on the CPU."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from tf_rnn_ops.native import loader
-from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, reorder_gates
-from tf_rnn_ops.plain.recurrence import Loops, matmul
+from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, Cell, reorder_gates
+from tf_rnn_ops.plain.recurrence import Loops, Recurrence, matmul
 from tf_rnn_ops.raw_ops import layer_rnn
 
 
@@ -16,12 +18,19 @@ class KernelLoops(Loops):
     steps at once.
     """
 
-    def hidden(self, rnn_mode, cell, x, states, lengths):
+    def hidden(
+        self,
+        rnn_mode: str,
+        cell: Cell,
+        x: tf.Tensor,
+        states: list[tf.Tensor],
+        lengths: tf.Tensor | None,
+    ) -> tf.Tensor | None:
         """See Loops; from LayerRNN."""
         if cell.w is None:
             return None
 
-        def ours(tensor, axis=-1):
+        def ours(tensor: tf.Tensor, axis: int = -1) -> tf.Tensor:
             """The tensor without gradient, with the gates in Keras's order."""
             tensor = tf.stop_gradient(tensor)
             gates = GATES[rnn_mode], KERAS_GATES[rnn_mode]
@@ -47,7 +56,14 @@ class KernelLoops(Loops):
         valid = tf.transpose(tf.sequence_mask(lengths, tf.shape(x)[0]))
         return tf.where(valid[:, :, None], result.output, result.output_h)
 
-    def states(self, recurrence, inputs, initial, weights, hidden):
+    def states(
+        self,
+        recurrence: "Recurrence",
+        inputs: list[tf.Tensor],
+        initial: list[tf.Tensor],
+        weights: list[tf.Tensor],
+        hidden: tf.Tensor | None,
+    ) -> list[tf.Tensor]:
         """See Loops."""
         if hidden is None:
             return super().states(recurrence, inputs, initial, weights, hidden)
@@ -65,13 +81,17 @@ class KernelLoops(Loops):
         slopes = {"c_by_c": kept}
         return [hidden, _linear([zero, added], weights[0], slopes, transposed=False)[1]]
 
-    def adjoint(self, recurrence, z, upstream):
+    def adjoint(
+        self, recurrence: "Recurrence", z: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         """See Loops."""
         if recurrence.step.units is None:
             return super().adjoint(recurrence, z, upstream)
         return _linear(upstream, recurrence.split(z)[2][0], _slopes(recurrence, z), transposed=True)
 
-    def tangent(self, recurrence, z, upstream):
+    def tangent(
+        self, recurrence: "Recurrence", z: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         """See Loops."""
         if recurrence.step.units is None:
             return super().tangent(recurrence, z, upstream)
@@ -80,35 +100,36 @@ class KernelLoops(Loops):
         )
 
 
-def _slopes(recurrence, z):
+def _slopes(recurrence: "Recurrence", z: list[tf.Tensor]) -> dict[str, tf.Tensor]:
     """The derivatives of the new states, with the names of the inputs of LinearRecurrence."""
     inputs, states, weights = recurrence.split(z)
     sums = matmul(states[0], weights[0])
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([sums, *states])
         new = recurrence.step.units(sums, inputs, states, weights[1:])
-    found = {}
+    slopes = {}
     for state, name in zip(new, "hc"):
         by_gates, *by_states = tape.gradient(state, [sums, *states])
-        found[f"{name}_by_gates"] = by_gates
-        found |= {f"{name}_by_{other}": slope for slope, other in zip(by_states, "hc")}
-    return found
+        slopes[f"{name}_by_gates"] = by_gates
+        slopes |= {f"{name}_by_{other}": slope for slope, other in zip(by_states, "hc")}
+    return slopes
 
 
-def _linear(added, recurrent_kernel, slopes, transposed):
+def _linear(
+    added: list[tf.Tensor], recurrent_kernel: Any, slopes: dict[str, tf.Tensor], transposed: bool
+) -> list[tf.Tensor]:
     """The results of LinearRecurrence. `added`: the terms added to h and, in an LSTM, to c at each step."""
     units = recurrent_kernel.shape[0]
     gates = recurrent_kernel.shape[1] // units
     mode = "lstm" if len(added) == 2 else {3: "gru", 1: "rnn_tanh"}[gates]
     names = [f"{a}_by_{b}" for a in "hc" for b in ("gates", "h", "c")]
-    given = {n: slopes.get(n) for n in names}
     none = tf.zeros([0], added[0].dtype)
-    found = loader.ops().tf_rnn_ops_linear_recurrence(
+    outputs = loader.ops().tf_rnn_ops_linear_recurrence(
         input=added[0],
         cell_input=added[-1],
         recurrent_kernel=recurrent_kernel,
-        **{n: none if slope is None else slope for n, slope in given.items()},
+        **{n: none if slopes.get(n) is None else slopes[n] for n in names},
         rnn_mode=mode,
         transposed=transposed,
     )
-    return list(found[: len(added)])
+    return list(outputs[: len(added)])

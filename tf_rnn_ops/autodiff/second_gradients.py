@@ -7,6 +7,7 @@ inputs are complete, and the results have no gradient.
 """
 
 import functools
+from typing import Any, Callable
 
 import tensorflow as tf
 
@@ -32,7 +33,7 @@ def register_stock_gradients() -> None:
 
 
 @gradient_of("TfRnnOps>CudnnRNNBackpropV3")
-def _cudnn_rnn(op, *cotangents):
+def _cudnn_rnn(op: tf.Operation, *cotangents: Any) -> Any:
     """Gradients for input, the states, params and the gradients of the outputs."""
     attrs, time_major = attributes(op, STACK_ATTRS), _time_major(op)
     layout = _of_known_sizes(op, sizes.layout_of, _shapes(op), attrs, time_major)
@@ -49,7 +50,7 @@ def _cudnn_rnn(op, *cotangents):
     )
 
 
-def _cudnn_network(arguments, time_major, dropout, inputs):
+def _cudnn_network(arguments: Any, time_major: bool, dropout: float, inputs: dict[str, Any]) -> Any:
     layout = Layout(*arguments)
     masks = None
     if dropout > 0:
@@ -63,7 +64,7 @@ def _cudnn_network(arguments, time_major, dropout, inputs):
 
 
 @gradient_of("TfRnnOps>LayerRNNBackprop")
-def _layer_rnn(op, *cotangents):
+def _layer_rnn(op: tf.Operation, *cotangents: Any) -> Any:
     """Gradients for input, the states, the weights and the gradients of the outputs."""
     shapes, time_major = _shapes(op), _time_major(op)
     layer = _of_known_sizes(op, sizes.layer_of, shapes, attributes(op, LAYER_ATTRS))
@@ -79,7 +80,7 @@ def _layer_rnn(op, *cotangents):
     )
 
 
-def _layer_network(layer, time_major, inputs):
+def _layer_network(layer: sizes.Layer, time_major: bool, inputs: dict[str, Any]) -> Any:
     if "sequence_lengths" in inputs:
         # An empty vector means that every sequence has all steps. A vector of unknown size may be empty.
         lengths, shape = inputs["sequence_lengths"], tf.shape(inputs["input"])
@@ -87,11 +88,12 @@ def _layer_network(layer, time_major, inputs):
         missing = tf.fill([batch - tf.size(lengths)], steps)
         inputs["sequence_lengths"] = tf.concat([lengths, missing], 0)
     inputs.setdefault("input_c", None)
-    return plain.layer_rnn(**layer.attrs(), **inputs, time_major=time_major, loops=_loops())
+    attrs: dict[str, Any] = layer.attrs()
+    return plain.layer_rnn(**attrs, **inputs, time_major=time_major, loops=_loops())
 
 
 @gradient_of("TfRnnOps>BlockLSTMGradV2")
-def _block_lstm(op, *cotangents):
+def _block_lstm(op: tf.Operation, *cotangents: Any) -> Any:
     """Gradients for all inputs of BlockLSTMV2, and for cs_grad and h_grad."""
     shapes = sizes.block_shapes(*_of_known_sizes(op, sizes.block_sizes_of, _shapes(op)))
     return _gradients(
@@ -104,20 +106,20 @@ def _block_lstm(op, *cotangents):
     )
 
 
-def _block_network(use_peephole, inputs):
+def _block_network(use_peephole: bool, inputs: dict[str, Any]) -> Any:
     return plain.block_lstm(**inputs, use_peephole=use_peephole, loops=_loops())
 
 
-def _loops():
+def _loops() -> Loops:
     """Kernels for the CPU, or TensorFlow's loops if TensorFlow may place the other ops on a GPU."""
     return Loops() if tf.config.get_visible_devices("GPU") else KernelLoops()
 
 
-def _time_major(op):
+def _time_major(op: tf.Operation) -> bool:
     return attributes(op, MAJOR_ATTR)["time_major"]
 
 
-def _with_upstream(shapes):
+def _with_upstream(shapes: Any) -> dict[str, Any]:
     """The shapes, with the shapes of the gradients of the outputs added."""
     like = zip(RESULTS, ("output", "input_h", "input_c"))
     # A vector of lengths may be empty even if the graph does not know its size.
@@ -125,7 +127,14 @@ def _with_upstream(shapes):
     return {**known, **{f"{name}_backprop": shapes[other] for name, other in like}}
 
 
-def _gradients(op, cotangents, network, fixed, left_out, shapes):
+def _gradients(
+    op: tf.Operation,
+    cotangents: Any,
+    network: tuple[Any, ...],
+    fixed: list[str],
+    left_out: tuple[str, ...],
+    shapes: Any,
+) -> list[tf.Tensor | None]:
     """The gradients of a gradient op for all of its inputs.
 
     Args:
@@ -174,11 +183,17 @@ def _gradients(op, cotangents, network, fixed, left_out, shapes):
 
 
 @functools.lru_cache(maxsize=256)
-def _function(network, variables, upstream, wanted, shapes):
+def _function(
+    network: tuple[Any, ...],
+    variables: tuple[str, ...],
+    upstream: tuple[str, ...],
+    wanted: tuple[str, ...],
+    shapes: Any,
+) -> Callable[..., Any]:
     """A tf.function of all inputs that `network` and `upstream` name, and of the cotangents."""
     build, *arguments = network
 
-    def second(inputs, cotangents):
+    def second(inputs: dict[str, tf.Tensor], cotangents: Any) -> Any:
         inputs = _of_shapes(inputs, dict(shapes))
         with tf.GradientTape() as outer:
             outer.watch([inputs[name] for name in (*variables, *upstream)])
@@ -203,12 +218,12 @@ def _function(network, variables, upstream, wanted, shapes):
     return tf.function(second, autograph=False, reduce_retracing=True)
 
 
-def _of_shapes(inputs, shapes):
+def _of_shapes(inputs: dict[str, Any], shapes: Any) -> dict[str, tf.Tensor]:
     """The inputs with static shapes as complete as possible, also from the shapes of the other inputs.
 
     Loops need them: a carried tensor must not have a more specific static shape than the result of a step.
     """
-    letters = {}
+    letters: dict[str, int] = {}
     for name, shape in shapes.items():
         if name in inputs and inputs[name].shape.rank == len(shape):
             pairs = zip(shape, inputs[name].shape.as_list(), strict=True)
@@ -217,7 +232,7 @@ def _of_shapes(inputs, shapes):
     return {n: tf.ensure_shape(t, known[n]) if n in known else t for n, t in inputs.items()}
 
 
-def _of_known_sizes(op, find, *arguments):
+def _of_known_sizes(op: tf.Operation, find: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return find(*arguments)
     except sizes.UnknownSize as reason:
@@ -229,7 +244,7 @@ def _of_known_sizes(op, find, *arguments):
         ) from None
 
 
-def _shapes(op):
+def _shapes(op: tf.Operation) -> dict[str, Any]:
     """The shapes of the inputs in the form that plain.sizes accepts."""
     shapes = {name: tensor.shape for name, tensor in inputs_of(op).items()}
     return {n: None if shape.rank is None else shape.as_list() for n, shape in shapes.items()}

@@ -9,6 +9,8 @@ weights for each iteration, so these outputs come from the loop. These ops are s
 the call or the loop if no output of it is read.
 """
 
+from typing import Any, Iterable
+
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
@@ -33,7 +35,7 @@ _SEQUENCES = {*_LINEAR.inputs, *_LINEAR.outputs} - {*_WEIGHTS}
 class _Call:
     """A call of an op in the body of a loop whose iterations become one call."""
 
-    def __init__(self, call):
+    def __init__(self, call: Any) -> None:
         self._call, op = call, signature(call.op.type)
         self.inputs, self.outputs = op.inputs, op.outputs
         self.attrs = {name: attribute(call.op, name) for name in op.attrs}
@@ -42,17 +44,17 @@ class _Call:
         self._batch = self._sizes("input")[self._batch_dim("input")]
 
     @property
-    def is_stack(self):
+    def is_stack(self) -> bool:
         """Whether the op is of the CudnnRNN family."""
         return "params" in self._given
 
     @property
-    def has_few_rows(self):
+    def has_few_rows(self) -> bool:
         """Whether a larger batch would make much better use of the weights that a step reads."""
         return isinstance(self._batch, int) and self._batch <= 2
 
     @property
-    def is_seeded(self):
+    def is_seeded(self) -> bool:
         """Whether there may be zoneout. One call for all iterations would draw other random numbers."""
         if "seed" not in self._given:
             return False
@@ -60,18 +62,18 @@ class _Call:
         return seed.shape[int(stacked) :] != [0]
 
     @property
-    def tensors(self):
+    def tensors(self) -> Any:
         """The unchanged inputs."""
-        return {name: given.tensor for name, given in self._given.items()}
+        return {name: stacked.tensor for name, stacked in self._given.items()}
 
-    def any_stacked(self, names):
+    def any_stacked(self, names: Iterable[str]) -> bool:
         return any(self._given[name].is_stacked for name in names)
 
-    def fold(self, names):
+    def fold(self, names: Iterable[str]) -> dict[str, tf.Tensor]:
         """Inputs with the sequences of all iterations in one batch."""
         return {name: self._fold(name) for name in names}
 
-    def unfold(self, name, tensor):
+    def unfold(self, name: str, tensor: tf.Tensor) -> tf.Tensor:
         """An output for each iteration, from the output of the call with the sequences of all iterations."""
         if tensor.shape.rank == 0:  # output_c of a cell without a cell state
             return result(tensor, False)
@@ -82,23 +84,23 @@ class _Call:
         tensor = tf.reshape(tensor, [*sizes[:dim], count, self._batch, *sizes[dim + 1 :]])
         return result(_move(tensor, dim, 0), True)
 
-    def loop(self):
+    def loop(self) -> dict[str, Any]:
         """The outputs of TensorFlow's loop."""
         return dict(zip(self.outputs, self._call.loop(), strict=True))
 
-    def again(self, inputs):
+    def again(self, inputs: dict[str, tf.Tensor]) -> Any:
         """The outputs of the op for other inputs."""
         made = self._call.again([inputs[name] for name in self.inputs])
         return dict(zip(self.outputs, made, strict=True))
 
-    def _sizes(self, name):
+    def _sizes(self, name: str) -> Any:
         """The sizes of an input in one iteration."""
         tensor, stacked = self._given[name]
         if tensor.shape.rank is None:
             raise not_converted(f"The rank of {name} is not known.")
         return _sizes_of(tensor)[int(stacked) :]
 
-    def _batch_dim(self, name):
+    def _batch_dim(self, name: str) -> Any:
         name = name.removesuffix("_backprop")
         if name in _MASKS:
             return 1
@@ -108,7 +110,7 @@ class _Call:
             raise not_converted(f"The batch dimension of {name} is not known.")
         return 1 if self.attrs.get("time_major", True) else 0
 
-    def _fold(self, name):
+    def _fold(self, name: str) -> tf.Tensor:
         tensor, stacked = self._given[name]
         if name in _WEIGHTS:
             if stacked:
@@ -130,20 +132,20 @@ class _Call:
         return tf.reshape(_move(tensor, 0, dim), sizes)
 
 
-def _sizes_of(tensor):
+def _sizes_of(tensor: tf.Tensor) -> Any:
     """The size of each dimension: a number, or a scalar tensor for a dynamic dimension."""
     shape = tf.shape(tensor)
     return [shape[k] if n is None else n for k, n in enumerate(tensor.shape.as_list())]
 
 
-def _move(tensor, source, target):
+def _move(tensor: tf.Tensor, source: int, target: int) -> tf.Tensor:
     """The tensor with one dimension moved to another position."""
     order = [k for k in range(tensor.shape.rank) if k != source]
     order.insert(target, source)
     return tf.transpose(tensor, order)
 
 
-def _forward(pfor_call):
+def _forward(pfor_call: Any) -> list[Any]:
     call = _Call(pfor_call)
     training = call.attrs.get("is_training", False)
     if training and call.is_stack and call.any_stacked(call.inputs):
@@ -164,7 +166,7 @@ def _forward(pfor_call):
     return list(found.values())
 
 
-def _backprop(pfor_call):
+def _backprop(pfor_call: Any) -> list[Any]:
     """The reserve space for the batch of all iterations comes from a second forward call."""
     call = _Call(pfor_call)
     if call.is_seeded or call.attrs.get("dropout", 0) > 0:
@@ -175,13 +177,13 @@ def _backprop(pfor_call):
             "A larger batch would save less time than the second forward call takes."
         )
     loop = call.loop()
-    given, upstream = call.fold(inputs), call.fold(UPSTREAM)
+    tensors, upstream = call.fold(inputs), call.fold(UPSTREAM)
     model = {name: value for name, value in call.attrs.items() if name not in RANDOM_ATTRS}
     if call.is_stack:
-        outputs = raw_ops.StatelessCudnnRNNV3(**given, seed=[0, 0], **model)
+        outputs: Any = raw_ops.StatelessCudnnRNNV3(**tensors, seed=[0, 0], **model)
     else:
-        outputs = raw_ops.LayerRNN(**given, **model, is_training=True)
-    results = call.again({**given, **outputs._asdict(), **upstream})
+        outputs = raw_ops.LayerRNN(**tensors, **model, is_training=True)
+    results = call.again({**tensors, **outputs._asdict(), **upstream})
     return [
         loop[name]
         if name.removesuffix("_backprop") in _WEIGHTS

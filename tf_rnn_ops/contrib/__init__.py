@@ -6,6 +6,7 @@ variables.
 docs/migration-contrib.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
 """
 
+from tf_rnn_ops import _lazy
 from tf_rnn_ops.contrib import _collection, layers
 from tf_rnn_ops.contrib.cells import CudnnCompatibleGRUCell, CudnnCompatibleLSTMCell
 from tf_rnn_ops.contrib.format_converters import (
@@ -75,3 +76,5 @@ __all__ = [
     "RNNParamsSaveable",
     "layers",
 ]
+
+__getattr__, __dir__ = _lazy.attach(__name__, __all__)

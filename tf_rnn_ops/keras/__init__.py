@@ -1,65 +1,37 @@
 """Keras 3 layers on the ops of this package."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tf_rnn_ops.keras.path import environment as _environment
+from tf_rnn_ops import _lazy
+from tf_rnn_ops.keras.dispatch import environment as _environment
 
 _environment.check()
 
-from tf_rnn_ops.keras import layers  # noqa: E402
+from tf_rnn_ops.keras import _patched, layers  # noqa: E402
+from tf_rnn_ops.keras.dispatch.activations import hard_sigmoid_keras2  # noqa: E402
 from tf_rnn_ops.keras.layers import *  # noqa: E402, F403
-from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E402
-from tf_rnn_ops.keras.layers import pickling as _pickling  # noqa: E402
-from tf_rnn_ops.keras.layers import quantize_model as _quantize_model  # noqa: E402
-from tf_rnn_ops.keras.layers import reversed as _reversed  # noqa: E402, F401  (registers its class)
-from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
 
 if TYPE_CHECKING:
     from tf_rnn_ops._formats.exported_layer import ExportedLayer
-    from tf_rnn_ops.keras._convert.accelerate import accelerate, restore
+    from tf_rnn_ops.keras._convert.accelerate import Acceleration, accelerate, restore
     from tf_rnn_ops.keras._convert.convert import convert
     from tf_rnn_ops.keras._convert.from_onnx import from_onnx
     from tf_rnn_ops.keras._export.export import Exported, export
     from tf_rnn_ops.keras._report.compare import ModelComparison, compare
-    from tf_rnn_ops.keras._report.explain import explain
+    from tf_rnn_ops.keras._report.explain import Explanation, Explanations, explain
+    from tf_rnn_ops.keras._report.timing import Timing
 
-_bidirectional.guard()
-_pickling.guard()
-_quantize_model.guard()
-
-# {name: its module}, which is imported on first use.
-_TOOLS = {
-    "accelerate": "_convert.accelerate",
-    "restore": "_convert.accelerate",
-    "convert": "_convert.convert",
-    "from_onnx": "_convert.from_onnx",
-    "Exported": "_export.export",
-    "ExportedLayer": "_export.export",
-    "export": "_export.export",
-    "ModelComparison": "_report.compare",
-    "compare": "_report.compare",
-    "explain": "_report.explain",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _TOOLS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_TOOLS[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_TOOLS})
-
+_patched.install()
 
 __all__ = [
     *layers.__all__,
+    "Acceleration",
+    "Explanation",
+    "Explanations",
     "Exported",
     "ExportedLayer",
     "ModelComparison",
+    "Timing",
     "accelerate",
     "compare",
     "convert",
@@ -70,3 +42,19 @@ __all__ = [
     "layers",
     "restore",
 ]
+
+# {module: names}. The modules are imported on first use.
+_TOOLS = {
+    "_convert.accelerate": ("Acceleration", "accelerate", "restore"),
+    "_convert.convert": ("convert",),
+    "_convert.from_onnx": ("from_onnx",),
+    "_export.export": ("Exported", "ExportedLayer", "export"),
+    "_report.compare": ("ModelComparison", "compare"),
+    "_report.explain": ("Explanation", "Explanations", "explain"),
+    "_report.timing": ("Timing",),
+}
+__getattr__, __dir__ = _lazy.attach(
+    __name__,
+    __all__,
+    {name: f"{__name__}.{module}" for module, names in _TOOLS.items() for name in names},
+)

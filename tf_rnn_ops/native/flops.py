@@ -8,6 +8,9 @@ TensorFlow's own ops.
 
 import functools
 import math
+from typing import Any
+
+import tensorflow as tf
 
 from tf_rnn_ops.native.tf_internals import registries
 
@@ -17,7 +20,9 @@ _MATRICES = ("kernel", "recurrent_kernel", "projection")
 # TensorFlow's own ops run on our kernels too, and TensorFlow has no counts for them.
 _CUDNN = ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "TfRnnOps>CudnnRNNV3")
 _CUDNN_BACKPROP = (
-    *("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3"),
+    "CudnnRNNBackprop",
+    "CudnnRNNBackpropV2",
+    "CudnnRNNBackpropV3",
     "TfRnnOps>CudnnRNNBackpropV3",
 )
 
@@ -35,7 +40,7 @@ def register() -> None:
         registries.register_flops(names, functools.partial(_flops, count, times))
 
 
-def _flops(count, times, op):
+def _flops(count: Any, times: int, op: tf.Operation) -> Any:
     names = [argument.name for argument in op.op_def.input_arg]
     shapes = {name: tensor.shape for name, tensor in zip(names, op.inputs)}
     steps = shapes["x"] if "x" in shapes else shapes["input"]
@@ -43,16 +48,16 @@ def _flops(count, times, op):
     return 2 * times * _known(steps[0]) * _known(steps[1]) * count(op, shapes)
 
 
-def _layer(op, shapes):
+def _layer(op: tf.Operation, shapes: Any) -> Any:
     """The number of weights that each step of each sequence is multiplied by, as in the next two functions."""
     return sum(_size(shapes[name]) for name in _MATRICES if name in shapes)
 
 
-def _block(op, shapes):
+def _block(op: tf.Operation, shapes: Any) -> Any:
     return _size(shapes["w"])
 
 
-def _cudnn(op, shapes):
+def _cudnn(op: tf.Operation, shapes: Any) -> Any:
     states = shapes["input_h"].with_rank(3)
     time_major = "time_major" not in op.node_def.attr or op.get_attr("time_major")
     mode = op.get_attr("rnn_mode").decode()
@@ -61,12 +66,12 @@ def _cudnn(op, shapes):
     return _size(shapes["params"]) - biases
 
 
-def _size(shape):
+def _size(shape: Any) -> Any:
     shape.assert_is_fully_defined()
     return math.prod(shape.as_list())
 
 
-def _known(size):
+def _known(size: Any) -> Any:
     if size is None:
         raise ValueError("The size is not known in the graph.")
     return size

@@ -136,8 +136,8 @@ def probe(tensorflow_folder: str | pathlib.Path) -> dict[str, Any]:
     if child.returncode != 0:
         reason = child.stderr.strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
         raise RuntimeError(f"the process that tries the libraries failed: {reason[0]}")
-    found: dict[str, Any] = json.loads(child.stdout)
-    return found
+    result: dict[str, Any] = json.loads(child.stdout)
+    return result
 
 
 def _missing_text(name: str, error: str, tensorflow_folder: str | pathlib.Path) -> str:
@@ -176,11 +176,11 @@ def diagnose(tensorflow_folder: str | pathlib.Path) -> list[tuple[str, str]]:
     """
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     result = probe(tensorflow_folder)
-    found = result["found"]
+    libraries = result["found"]
     facts = []
     if hidden is not None and hidden.split(",")[0].strip() in ("", "-1"):
         facts.append(("GPU hidden", f"CUDA_VISIBLE_DEVICES={hidden} hides every device"))
-    driver, error = found["libcuda.so.1"]
+    driver, error = libraries["libcuda.so.1"]
     if driver is None:
         facts.append(("GPU driver", f"there is none: {error}"))
     elif result["init"] != 0:
@@ -188,14 +188,14 @@ def diagnose(tensorflow_folder: str | pathlib.Path) -> list[tuple[str, str]]:
         facts.append(("GPU driver", f"cuInit returned {result['init']}: {reason}"))
     else:
         facts.append(("GPU driver", f"{result['devices']} device(s)"))
-    if driver is not None and found["libnvidia-ml.so.1"][0] is None:
-        facts.append(("GPU driver", f"libnvidia-ml.so.1: {found['libnvidia-ml.so.1'][1]}"))
-    missing = [name for name in LIBRARIES if found[name][0] is None]
+    if driver is not None and libraries["libnvidia-ml.so.1"][0] is None:
+        facts.append(("GPU driver", f"libnvidia-ml.so.1: {libraries['libnvidia-ml.so.1'][1]}"))
+    missing = [name for name in LIBRARIES if libraries[name][0] is None]
     for name in missing:
-        facts.append(("GPU library", _missing_text(name, found[name][1], tensorflow_folder)))
+        facts.append(("GPU library", _missing_text(name, libraries[name][1], tensorflow_folder)))
     if not missing:
         facts.append(("GPU libraries", f"all {len(LIBRARIES)} that TensorFlow needs can be opened"))
     if result["cudnn"] is not None:
-        path = result["maps"].get("libcudnn.so.9", found["libcudnn.so.9"][0])
+        path = result["maps"].get("libcudnn.so.9", libraries["libcudnn.so.9"][0])
         facts.append(("cuDNN", f"version {version_text(result['cudnn'])} at {path}"))
     return facts

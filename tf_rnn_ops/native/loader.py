@@ -22,8 +22,8 @@ _ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 def supported_tensorflows() -> list[str]:
     """Returns the minor versions of TensorFlow that this installation has libraries for."""
     prefix = f"{_OPS}.tf"
-    found = [path.name[len(prefix) : -len(".so")] for path in _FOLDER.glob(f"{prefix}*.so")]
-    return sorted(found, key=lambda minor: [int(part) for part in minor.split(".")])
+    minors = [path.name[len(prefix) : -len(".so")] for path in _FOLDER.glob(f"{prefix}*.so")]
+    return sorted(minors, key=lambda minor: [int(part) for part in minor.split(".")])
 
 
 def _any_of(versions: Sequence[str]) -> str:

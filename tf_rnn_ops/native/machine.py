@@ -93,9 +93,9 @@ def features() -> str:
         raise OSError(f"{CPUINFO} does not list them.")
     text = listed[key]
     has = {feature: feature in text.split() for feature in _FEATURES[key]}
-    found = ", ".join(feature for feature in has if has[feature]) or "none"
+    present = ", ".join(feature for feature in has if has[feature]) or "none"
     missing = ", ".join(feature for feature in has if not has[feature])
-    return f"{found} (missing: {missing})" if missing else found
+    return f"{present} (missing: {missing})" if missing else present
 
 
 def system() -> str:
@@ -116,6 +116,6 @@ def threads(tf: ModuleType) -> str:
     count = tf.config.threading.get_intra_op_parallelism_threads()
     if count:
         return f"{count} within an op"
-    if given := os.environ.get("TF_NUM_INTRAOP_THREADS"):
-        return f"{given} within an op (TF_NUM_INTRAOP_THREADS)"
+    if number := os.environ.get("TF_NUM_INTRAOP_THREADS"):
+        return f"{number} within an op (TF_NUM_INTRAOP_THREADS)"
     return f"{len(os.sched_getaffinity(0))} within an op (TensorFlow's default)"

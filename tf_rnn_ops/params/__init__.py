@@ -1,5 +1,6 @@
 """The opaque parameter buffer of the CudnnRNN ops, and weights of other frameworks, in numpy."""
 
+from tf_rnn_ops import _lazy
 from tf_rnn_ops.params.cells import Converted
 from tf_rnn_ops.params.keras.cudnn_layers import from_cudnn_layer
 from tf_rnn_ops.params.keras.weights import from_keras, to_keras
@@ -23,3 +24,5 @@ __all__ = [
     "to_onnx",
     "to_torch",
 ]
+
+__getattr__, __dir__ = _lazy.attach(__name__, __all__)

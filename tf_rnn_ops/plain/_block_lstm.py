@@ -63,7 +63,12 @@ def block_lstm(
         inputs.append(tf.stop_gradient(tf.cast(cs, wide)))
     weights = [w[size_of(x, 2) :], *([wci, wcf, wco] if use_peephole else [])]
 
-    def units(sums, inputs, states, peepholes):
+    def units(
+        sums: tf.Tensor,
+        inputs: list[tf.Tensor],
+        states: list[tf.Tensor],
+        peepholes: list[tf.Tensor],
+    ) -> list[tf.Tensor]:
         (xw, *known), (_, c) = inputs, states
         i, f, g, o = tf.split(xw + sums, 4, axis=-1)
         if use_peephole:
@@ -81,6 +86,6 @@ def block_lstm(
     return tf.cast(c, dtype), tf.cast(h, dtype)
 
 
-def lengths_of_rows(x, seq_len_max):
+def lengths_of_rows(x: tf.Tensor, seq_len_max: tf.Tensor) -> tf.Tensor:
     """The lengths of all sequences, which are equal."""
     return tf.fill([size_of(x, 1)], tf.cast(seq_len_max, tf.int32))

@@ -75,8 +75,8 @@ def cudnn_rnn(
     return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
 
 
-def _cell(layout, params, layer, direction):
-    def take(blocks, source):
+def _cell(layout: Layout, params: Any, layer: int, direction: int) -> Cell:
+    def take(blocks: Any, source: str) -> tf.Tensor | None:
         # The gates of one source are adjacent in the buffer.
         mine = list(blocks_of(blocks, layer, direction, source).values())
         if not mine or mine[0].size == 0:
@@ -84,8 +84,8 @@ def _cell(layout, params, layer, direction):
         rows = sum(block.shape[0] for block in mine)
         tensor = tf.reshape(params[mine[0].offset : mine[-1].end], (rows, *mine[0].shape[1:]))
         tensor = tf.transpose(tensor) if len(mine[0].shape) == 2 else tensor
-        given = "".join(block.gate for block in mine)
-        return reorder_gates(tensor, given, GATES[layout.rnn_mode]) if given else tensor
+        order = "".join(block.gate for block in mine)
+        return reorder_gates(tensor, order, GATES[layout.rnn_mode]) if order else tensor
 
     return Cell(
         w=take(layout.weights, "input"),

@@ -69,7 +69,7 @@ def layer_rnn(
     dtype = input.dtype
     wide = wide_type(dtype)
 
-    def prepared(tensor, axis=-1):
+    def prepared(tensor: tf.Tensor | None, axis: int = -1) -> tf.Tensor | None:
         tensor = None if tensor is None else tf.cast(tensor, wide)
         return reorder_gates(tensor, KERAS_GATES[rnn_mode], GATES[rnn_mode], axis)
 
@@ -112,15 +112,15 @@ def layer_rnn(
     return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
 
 
-def _norms(rows):
+def _norms(rows: tf.Tensor) -> tf.Tensor:
     """Gamma and beta of both products, [4*H] in the order of GATES, and of c, [H]."""
 
-    def of_gates(k):
+    def of_gates(k: int) -> tf.Tensor:
         gates = dict(zip(KERAS_GATES["lstm"], tf.unstack(rows[4 * k : 4 * k + 4], 4)))
         return tf.concat([gates[gate] for gate in GATES["lstm"]], 0)
 
     return tf.concat([*map(of_gates, range(4)), rows[16], rows[17]], 0)
 
 
-def _rounded(value, dtype):
+def _rounded(value: Any, dtype: Any) -> Any:
     return float(np.asarray(value, dtype.as_numpy_dtype))

@@ -95,11 +95,13 @@ def quantized_layer_rnn(
     return CudnnRNNResult(*results, *[tf.zeros([], input.dtype)] * (3 - len(results)))
 
 
-def _prepared(rnn_mode, kernel, recurrent_kernel, bias, projection, cell):
-    def of_gates(tensor):
+def _prepared(
+    rnn_mode: str, kernel: Any, recurrent_kernel: Any, bias: Any, projection: Any, cell: Any
+) -> Any:
+    def of_gates(tensor: Any) -> Any:
         return reorder_gates(tensor, KERAS_GATES[rnn_mode], GATES[rnn_mode])
 
-    def matrix(pair):
+    def matrix(pair: Any) -> Any:
         values, scale = map(of_gates, pair)
         return _Matrix(tf.cast(values, tf.float64), scale)
 
@@ -117,7 +119,7 @@ def _prepared(rnn_mode, kernel, recurrent_kernel, bias, projection, cell):
     )
 
 
-def _step(layer, xw, states):
+def _step(layer: Any, xw: tf.Tensor, states: Any) -> Any:
     """The new states after one step. `xw`: the part of the gates that the input determines."""
     if layer.rnn_mode == "gru_reset_before":
         return _reset_before(layer, xw, *states)
@@ -128,7 +130,7 @@ def _step(layer, xw, states):
     return [_product(new[0], layer.projection), *new[1:]]
 
 
-def _reset_before(layer, xw, h):
+def _reset_before(layer: Any, xw: tf.Tensor, h: tf.Tensor) -> Any:
     cell, (values, scale) = layer.cell, layer.recurrent_kernel
     gates, candidate = map(_Matrix, split_candidate(values, 2), split_candidate(scale, 2))
     xru, xn = split_candidate(xw, 2)
@@ -137,7 +139,7 @@ def _reset_before(layer, xw, h):
     return [u * h + (1 - u) * n]
 
 
-def _product(x, matrix):
+def _product(x: tf.Tensor, matrix: Any) -> tf.Tensor:
     """The product of x, float32 [..., n], and a matrix [n, m]."""
     x = tf.raw_ops.PreventGradient(input=x, message=NO_GRADIENT_OF_INT8)
     largest = tf.reduce_max(tf.abs(x), -1, keepdims=True)

@@ -54,5 +54,5 @@ def block_lstm_gates(
     i, f, g, o = tf.split(sums, 4, axis=-1)
     if use_peephole:
         i, f, o = i + wci * before_c, f + wcf * before_c, o + wco * cs
-    found = (tf.sigmoid(i), tf.sigmoid(f), tf.sigmoid(o), tf.tanh(g), tf.tanh(cs))
-    return tuple(tf.cast(clear_padding(t, lengths), dtype) for t in found)
+    gates = (tf.sigmoid(i), tf.sigmoid(f), tf.sigmoid(o), tf.tanh(g), tf.tanh(cs))
+    return tuple(tf.cast(clear_padding(t, lengths), dtype) for t in gates)

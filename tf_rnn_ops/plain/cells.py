@@ -1,7 +1,7 @@
 """The kinds of cells, and the loop of each over time."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import tensorflow as tf
 
@@ -40,29 +40,39 @@ class Cell(NamedTuple):
     proj_clip: float = 0.0
     norm_epsilon: float = 1e-3
 
-    def open(self, sums):
+    def open(self, sums: tf.Tensor) -> tf.Tensor:
         """Applies the recurrent activation, for the gates."""
         return _FUNCTIONS[self.recurrent_activation](sums)
 
-    def act(self, sums):
+    def act(self, sums: tf.Tensor) -> tf.Tensor:
         """Applies the activation, for the values that the gates multiply."""
         return _FUNCTIONS[self.activation](sums)
 
-    def is_simple(self):
+    def is_simple(self) -> bool:
         """Whether a step has one product, and a new c is linear in the previous c."""
         rest = (self.projection, self.peepholes, self.norms, self.recurrent_mask)
         return all(tensor is None for tensor in rest) and self.cell_clip == 0
 
 
-def reorder_gates(tensor, given, wanted, axis=-1):
+def reorder_gates(
+    tensor: tf.Tensor | None, order: str, wanted: str, axis: int = -1
+) -> tf.Tensor | None:
     """Reorders the gates of a tensor. Orders are strings, such as the values of GATES."""
-    if tensor is None or given == wanted:
+    if tensor is None or order == wanted:
         return tensor
-    parts = dict(zip(given, tf.split(tensor, len(given), axis=axis)))
+    parts = dict(zip(order, tf.split(tensor, len(order), axis=axis)))
     return tf.concat([parts[gate] for gate in wanted], axis)
 
 
-def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
+def run_cell(
+    rnn_mode: str,
+    cell: Cell,
+    x: tf.Tensor,
+    states: list[tf.Tensor],
+    lengths: tf.Tensor | None = None,
+    loops: Any = None,
+    kept: Any = (),
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Runs a cell over x [T, B, I].
 
     Args:
@@ -99,18 +109,24 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
     elif rnn_mode in UNITS and cell.is_simple():
         step = Step(units=functools.partial(_units, rnn_mode, cell))
         hidden = None if loops is None else loops.hidden(rnn_mode, cell, x, states, lengths)
-    found = run_steps(step, inputs, states, weights, lengths, loops, hidden)
-    sequences, final = found
+    results = run_steps(step, inputs, states, weights, lengths, loops, hidden)
+    sequences, final = results
     return sequences[0], final
 
 
 _STEP_WEIGHTS = ("r", "br", "projection", "peepholes", "norms", "recurrent_mask")
 
 
-def _step(rnn_mode, cell, inputs, states, weights):
+def _step(
+    rnn_mode: str,
+    cell: Cell,
+    inputs: list[tf.Tensor],
+    states: list[tf.Tensor],
+    weights: list[tf.Tensor],
+) -> list[tf.Tensor]:
     rest = iter(weights)
-    given = [n for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
-    cell = cell._replace(**{n: next(rest) for n in given})
+    names = [n for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
+    cell = cell._replace(**{n: next(rest) for n in names})
     if rnn_mode not in UNITS:
         return _gru_reset_before(cell, *inputs, *states)
     sums = _product(states[0], cell.recurrent_mask, cell.r, len(GATES[rnn_mode]))
@@ -122,7 +138,13 @@ def _step(rnn_mode, cell, inputs, states, weights):
     return [h, *c]
 
 
-def _zoneout_step(step, kept, inputs, states, weights):
+def _zoneout_step(
+    step: Step,
+    kept: Any,
+    inputs: list[tf.Tensor],
+    states: list[tf.Tensor],
+    weights: list[tf.Tensor],
+) -> list[tf.Tensor]:
     drawn = iter(inputs[1:])
     new = step(inputs[:1], states, weights)
     return [
@@ -131,18 +153,25 @@ def _zoneout_step(step, kept, inputs, states, weights):
     ]
 
 
-def _between(k, old, made):
+def _between(k: Any, old: tf.Tensor, made: tf.Tensor) -> tf.Tensor:
     if k in (0.0, 1.0):  # 0 times an infinite value would be NaN
         return tf.where(k > 0, old, made)
     return k * old + (1 - k) * made
 
 
-def _units(rnn_mode, cell, sums, inputs, states, weights):
+def _units(
+    rnn_mode: str,
+    cell: Cell,
+    sums: tf.Tensor,
+    inputs: list[tf.Tensor],
+    states: list[tf.Tensor],
+    weights: list[tf.Tensor],
+) -> list[tf.Tensor]:
     (br,) = weights
     return UNITS[rnn_mode](cell._replace(br=br), sums, *inputs, *states)
 
 
-def _product(x, mask, weights, gates):
+def _product(x: tf.Tensor, mask: tf.Tensor | None, weights: tf.Tensor, gates: int) -> tf.Tensor:
     """The product of x [..., B, n] and weights [n, G*H]. Masks [G, B, n] multiply x for each gate."""
     if mask is None:
         return matmul(x, weights)
@@ -153,7 +182,9 @@ def _product(x, mask, weights, gates):
 # ---- The functions of the units ----
 
 
-def _lstm(cell, sums, xw, h, c):
+def _lstm(
+    cell: Cell, sums: tf.Tensor, xw: tf.Tensor, h: tf.Tensor, c: tf.Tensor
+) -> list[tf.Tensor]:
     del h
     i, f, o, g = tf.split(xw + sums, 4, axis=-1)
     if cell.peepholes is not None:
@@ -167,22 +198,22 @@ def _lstm(cell, sums, xw, h, c):
     return [cell.open(o) * cell.act(c), c]
 
 
-def _norms_of(cell):
+def _norms_of(cell: Cell) -> list[tf.Tensor]:
     parts = tf.split(cell.norms, 18)
     return [*(tf.concat(parts[4 * k : 4 * k + 4], 0) for k in range(4)), *parts[16:]]
 
 
-def _normalized(cell, x, gamma, beta):
+def _normalized(cell: Cell, x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
     centred = x - tf.reduce_mean(x, -1, keepdims=True)
     variance = tf.reduce_mean(centred * centred, -1, keepdims=True)
     return centred * tf.math.rsqrt(variance + cell.norm_epsilon) * gamma + beta
 
 
-def _limit(x, limit):
+def _limit(x: tf.Tensor, limit: float) -> tf.Tensor:
     return x if limit == 0 else tf.clip_by_value(x, -limit, limit)
 
 
-def _gru(cell, sums, xw, h):
+def _gru(cell: Cell, sums: tf.Tensor, xw: tf.Tensor, h: tf.Tensor) -> list[tf.Tensor]:
     xr, xu, xn = tf.split(xw, 3, axis=-1)
     hr, hu, hn = tf.split(sums + cell.br, 3, axis=-1)
     u = cell.open(xu + hu)
@@ -190,27 +221,33 @@ def _gru(cell, sums, xw, h):
     return [u * h + (1 - u) * n]
 
 
-def _rnn(cell, sums, xw, h):
+def _rnn(cell: Cell, sums: tf.Tensor, xw: tf.Tensor, h: tf.Tensor) -> list[tf.Tensor]:
     del h
     return [cell.act(xw + sums)]
 
 
-def _tanh(cell, sums, xw, h):
+def _tanh(cell: Cell, sums: tf.Tensor, xw: tf.Tensor, h: tf.Tensor) -> list[tf.Tensor]:
     del cell, h
     return [tf.tanh(xw + sums)]
 
 
-def _relu(cell, sums, xw, h):
+def _relu(cell: Cell, sums: tf.Tensor, xw: tf.Tensor, h: tf.Tensor) -> list[tf.Tensor]:
     del cell, h
     return [tf.nn.relu(xw + sums)]
 
 
 # {rnn_mode: function of a cell, the product of h, the part of the gates that the input determines, and the
 # states; returns the new states}.
-UNITS = {"lstm": _lstm, "gru": _gru, "rnn": _rnn, "rnn_tanh": _tanh, "rnn_relu": _relu}
+UNITS: dict[str, Callable[..., list[tf.Tensor]]] = {
+    "lstm": _lstm,
+    "gru": _gru,
+    "rnn": _rnn,
+    "rnn_tanh": _tanh,
+    "rnn_relu": _relu,
+}
 
 
-def _gru_reset_before(cell, xw, h):
+def _gru_reset_before(cell: Cell, xw: tf.Tensor, h: tf.Tensor) -> list[tf.Tensor]:
     xru, xn = split_candidate(xw, 2)
     gates, candidate = split_candidate(cell.r, 2)
     mask = cell.recurrent_mask
@@ -220,7 +257,7 @@ def _gru_reset_before(cell, xw, h):
     return [u * h + (1 - u) * n]
 
 
-def split_candidate(sums, sigmoids):
+def split_candidate(sums: tf.Tensor, sigmoids: int) -> list[tf.Tensor]:
     """The first gates, to which one function applies, in one tensor, and the last gate."""
     units = (sums.shape[-1] or tf.shape(sums)[-1]) // (sigmoids + 1)
     return tf.split(sums, [sigmoids * units, units], axis=-1)

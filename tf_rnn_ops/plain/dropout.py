@@ -60,10 +60,10 @@ def zoneout_mask(seed: Any, rate: float, state: int, steps: Any, batch: Any, uni
     return words < _u64(int(rate * 2**32))
 
 
-def _words(key, layer, steps, batch, columns):
+def _words(key: Any, layer: int, steps: Any, batch: Any, columns: Any) -> tf.Tensor:
     """A random word for each element of [T, B, columns], the same as in DrawRows of the kernels."""
 
-    def counters(count):
+    def counters(count: Any) -> tf.Tensor:
         return tf.cast(tf.range(tf.cast(count, tf.int64)), tf.uint64)
 
     # Each counter gives the words of four columns of a step of a row.
@@ -79,15 +79,15 @@ def _words(key, layer, steps, batch, columns):
     return tf.reshape(words, tf.stack([steps, batch, 4 * blocks]))[:, :, :columns]
 
 
-def _u64(value):
+def _u64(value: Any) -> tf.Tensor:
     return tf.constant(value, tf.uint64)
 
 
-def _high_word(value):
+def _high_word(value: Any) -> tf.Tensor:
     return tf.bitwise.right_shift(value, _u64(32))
 
 
-def _key(reserve_space):
+def _key(reserve_space: tf.Tensor) -> list[tf.Tensor]:
     """The two words of the key, as uint64."""
     size = reserve_space.dtype.size
     head = tf.reshape(tf.bitcast(reserve_space[: 4 * _HEADER_WORDS // size], tf.uint8), [-1])
@@ -106,10 +106,10 @@ def _key(reserve_space):
         return tf.unstack(tf.cast(words[_KEY : _KEY + 2], tf.uint64))
 
 
-def _key_of_seed(seed):
+def _key_of_seed(seed: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """The two words of MakeDropoutKey in cc/core/op/dropout.h, as uint64."""
 
-    def mix(z):
+    def mix(z: tf.Tensor) -> tf.Tensor:
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             z = tf.bitwise.bitwise_xor(z, tf.bitwise.right_shift(z, _u64(shift))) * _u64(factor)
         return tf.bitwise.bitwise_xor(z, tf.bitwise.right_shift(z, _u64(31)))
@@ -120,7 +120,7 @@ def _key_of_seed(seed):
     return tf.bitwise.bitwise_and(key, _u64(_LOW_WORD)), _high_word(key)
 
 
-def _philox(key, counter):
+def _philox(key: Any, counter: Any) -> tuple[tf.Tensor, ...]:
     """Philox4x32-10, as in cc/core/op/dropout.h: four words of 32 bits for each counter of four words."""
     c0, c1, c2, c3 = counter
     for number in range(10):

@@ -22,28 +22,30 @@ intermediate value is written to a list and read from it.
 A subclass of Loops may have faster loops, such as KernelLoops in autodiff/kernel_loops.py.
 """
 
+from typing import Any, Callable, Sequence
+
 import tensorflow as tf
 
 
-def wide_type(dtype):
+def wide_type(dtype: Any) -> Any:
     """The type of the arithmetic, as in the ops."""
     return tf.float32 if dtype in (tf.float16, tf.bfloat16) else dtype
 
 
-def size_of(tensor, axis):
+def size_of(tensor: tf.Tensor, axis: int) -> Any:
     """A size: a number if the graph knows it, as converters of graphs need it, otherwise a tensor."""
     known = tensor.shape[axis]
     return tf.shape(tensor)[axis] if known is None else known
 
 
-def reverse_rows(x, lengths):
+def reverse_rows(x: tf.Tensor, lengths: tf.Tensor | None) -> tf.Tensor:
     """Reverses the valid steps of each sequence of [T, B, ...]. Steps beyond the length do not move."""
     if lengths is None:
         return tf.reverse(x, [0])
     return tf.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
 
-def matmul(x, weights):
+def matmul(x: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """The product of x [B, n] or [T, B, n] and weights [n, m], in one MatMul."""
     if x.shape.rank == 2:
         return tf.matmul(x, weights)
@@ -51,7 +53,7 @@ def matmul(x, weights):
     return tf.reshape(flat, [size_of(x, 0), size_of(x, 1), size_of(weights, 1)])
 
 
-def clear_padding(x, lengths):
+def clear_padding(x: tf.Tensor, lengths: tf.Tensor | None) -> tf.Tensor:
     """Sets the values beyond the length of each sequence of [T, B, n] to 0. They may be NaN."""
     if lengths is None:
         return x
@@ -68,18 +70,30 @@ class Step:
             of a result depends only on the same unit of the arguments.
     """
 
-    def __init__(self, new=None, units=None):
-        self._new = new
-        self.units = units
+    def __init__(
+        self, new: Callable[..., Any] | None = None, units: Callable[..., Any] | None = None
+    ) -> None:
+        self._new: Any = new
+        self.units: Any = units
 
-    def __call__(self, inputs, states, weights):
+    def __call__(
+        self, inputs: list[tf.Tensor], states: list[tf.Tensor], weights: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         """The list of new states, for one step of tensors [B, n] or for all steps of tensors [T, B, n]."""
         if self.units is None:
             return self._new(inputs, states, weights)
         return self.units(matmul(states[0], weights[0]), inputs, states, weights[1:])
 
 
-def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=None):
+def run_steps(
+    step: Step,
+    inputs: list[tf.Tensor],
+    states: list[tf.Tensor],
+    weights: list[tf.Tensor],
+    lengths: tf.Tensor | None = None,
+    loops: Any = None,
+    hidden: tf.Tensor | None = None,
+) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
     """Runs a cell over time.
 
     Args:
@@ -115,16 +129,20 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
     return sequences, final
 
 
-def _carrying_over(step):
+def _carrying_over(step: Step) -> Step:
     """The step with one more input, which tells which sequences run it. The others keep their states."""
 
-    def choose(valid, new, states):
+    def choose(valid: tf.Tensor, new: list[tf.Tensor], states: list[tf.Tensor]) -> list[tf.Tensor]:
         return [tf.where(valid > 0, n, s) for n, s in zip(new, states)]
 
-    def new(inputs, states, weights):
+    def new(
+        inputs: list[tf.Tensor], states: list[tf.Tensor], weights: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         return choose(inputs[-1], step(inputs[:-1], states, weights), states)
 
-    def units(sums, inputs, states, weights):
+    def units(
+        sums: tf.Tensor, inputs: list[tf.Tensor], states: list[tf.Tensor], weights: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         return choose(inputs[-1], step.units(sums, inputs[:-1], states, weights), states)
 
     return Step(new) if step.units is None else Step(units=units)
@@ -133,43 +151,75 @@ def _carrying_over(step):
 class Loops:
     """The loops over time of a Recurrence, in tf.while_loop, on values without gradients."""
 
-    def hidden(self, rnn_mode, cell, x, states, lengths):
+    def hidden(
+        self,
+        rnn_mode: str,
+        cell: Any,
+        x: tf.Tensor,
+        states: list[tf.Tensor],
+        lengths: tf.Tensor | None,
+    ) -> tf.Tensor | None:
         """The h of every step of cells.run_cell, if it can be computed without a loop.
 
         Returns:
             [T, B, H], or None. Beyond the length of a sequence it has the sequence's last h.
         """
         del rnn_mode, cell, x, states, lengths
+        return None
 
-    def states(self, recurrence, inputs, initial, weights, hidden):
+    def states(
+        self,
+        recurrence: "Recurrence",
+        inputs: list[tf.Tensor],
+        initial: list[tf.Tensor],
+        weights: list[tf.Tensor],
+        hidden: tf.Tensor | None,
+    ) -> list[tf.Tensor]:
         """The states after every step. `hidden` is the first state (h), if it is known."""
         del hidden
         return recurrence.loop(inputs, initial, weights)
 
-    def adjoint(self, recurrence, z, upstream):
+    def adjoint(
+        self, recurrence: "Recurrence", z: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         """l_t = ds_t + A_{t+1}' l_{t+1}, where `upstream` is ds."""
 
-        def one(zt, upstream, carried):
+        def step(
+            zt: list[tf.Tensor], upstream: list[tf.Tensor], carried: list[tf.Tensor]
+        ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
             adjoint = [u + c for u, c in zip(upstream, carried)]
             return adjoint, recurrence.transposed(zt, adjoint)
 
-        return self._linear(recurrence, one, z, upstream, reverse=True)
+        return self._linear(recurrence, step, z, upstream, reverse=True)
 
-    def tangent(self, recurrence, z, upstream):
+    def tangent(
+        self, recurrence: "Recurrence", z: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         """m_t = u_t + A_t m_{t-1}, where `upstream` is u."""
 
-        def one(zt, upstream, carried):
+        def step(
+            zt: list[tf.Tensor], upstream: list[tf.Tensor], carried: list[tf.Tensor]
+        ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
             tangent = [u + a for u, a in zip(upstream, recurrence.applied(zt, carried))]
             return tangent, tangent
 
-        return self._linear(recurrence, one, z, upstream)
+        return self._linear(recurrence, step, z, upstream)
 
-    def _linear(self, recurrence, one, z, upstream, reverse=False):
+    def _linear(
+        self,
+        recurrence: "Recurrence",
+        step: Callable[..., Any],
+        z: list[tf.Tensor],
+        upstream: list[tf.Tensor],
+        reverse: bool = False,
+    ) -> list[tf.Tensor]:
         inputs, states, weights = recurrence.split(z)
         count = len(inputs) + len(states)
 
-        def read(sequences, carried):
-            return one([*sequences[:count], *weights], sequences[count:], carried)
+        def read(
+            sequences: list[tf.Tensor], carried: list[tf.Tensor]
+        ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+            return step([*sequences[:count], *weights], sequences[count:], carried)
 
         initial = [tf.zeros(tf.shape(u)[1:], u.dtype) for u in upstream]
         for zero, u in zip(initial, upstream):
@@ -184,32 +234,49 @@ class Recurrence:
     weights.
     """
 
-    def __init__(self, step, num_inputs, num_states, loops):
+    def __init__(self, step: Step, num_inputs: int, num_states: int, loops: Loops) -> None:
         self.step = step
         self._num_inputs = num_inputs
         self._num_states = num_states
         self._loops = loops
 
-    def loop(self, inputs, initial, weights):
+    def loop(
+        self, inputs: list[tf.Tensor], initial: list[tf.Tensor], weights: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         """The states s_t, in tf.while_loop."""
 
-        def one(inputs, states):
+        def step(
+            inputs: list[tf.Tensor], states: list[tf.Tensor]
+        ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
             new = self.step(inputs, states, weights)
             return new, new
 
-        return _loop(one, inputs, initial)
+        return _loop(step, inputs, initial)
 
-    def run(self, inputs, initial, weights, hidden=None):
+    def run(
+        self,
+        inputs: list[tf.Tensor],
+        initial: list[tf.Tensor],
+        weights: list[tf.Tensor],
+        hidden: tf.Tensor | None = None,
+    ) -> list[tf.Tensor]:
         """The states s_t, with custom gradients."""
         # An op whose inputs are not watched does not store values for a gradient.
-        constants = map(_constants, (inputs, initial, weights))
-        values = self._loops.states(self, *constants, hidden)
+        values = self._loops.states(
+            self, _constants(inputs), _constants(initial), _constants(weights), hidden
+        )
         return self._states(values, inputs, initial, weights)
 
-    def _states(self, values, inputs, initial, weights):
+    def _states(
+        self,
+        values: list[tf.Tensor],
+        inputs: list[tf.Tensor],
+        initial: list[tf.Tensor],
+        weights: list[tf.Tensor],
+    ) -> list[tf.Tensor]:
         """The states with known values, and with gradients for inputs, initial states and weights."""
 
-        def gradient(*upstream):
+        def gradient(*upstream: tf.Tensor) -> list[tf.Tensor]:
             before = [tf.concat([s[None], seq], 0)[:-1] for s, seq in zip(initial, states)]
             z = [*inputs, *before, *weights]
             adjoint = self._backwards(z, upstream)
@@ -220,54 +287,61 @@ class Recurrence:
         states = _with_gradient(values, [*inputs, *initial, *weights], gradient)
         return states
 
-    def _backwards(self, z, upstream):
+    def _backwards(self, z: list[tf.Tensor], upstream: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         values = self._loops.adjoint(self, _constants(z), _constants(upstream))
 
-        def gradient(*upstream_of_adjoint):
+        def gradient(*upstream_of_adjoint: tf.Tensor) -> list[tf.Tensor]:
             tangent = self._forwards(z, upstream_of_adjoint)
             return [*self._remainder(z, adjoint, tangent), *tangent]
 
         adjoint = _with_gradient(values, [*z, *upstream], gradient)
         return adjoint
 
-    def _forwards(self, z, upstream):
+    def _forwards(self, z: list[tf.Tensor], upstream: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         values = self._loops.tangent(self, _constants(z), _constants(upstream))
 
-        def gradient(*upstream_of_tangent):
+        def gradient(*upstream_of_tangent: tf.Tensor) -> list[tf.Tensor]:
             adjoint = self._backwards(z, upstream_of_tangent)
             return [*self._remainder(z, adjoint, tangent), *adjoint]
 
         tangent = _with_gradient(values, [*z, *upstream], gradient)
         return tangent
 
-    def _remainder(self, z, adjoint, tangent):
+    def _remainder(
+        self, z: list[tf.Tensor], adjoint: list[tf.Tensor], tangent: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         """The gradient of the sum over t of l_t' A_t m_{t-1} with respect to z."""
         before = [tf.concat([tf.zeros_like(m[:1]), m[:-1]], 0) for m in tangent]
         return _vjp(lambda z: self.transposed(z, adjoint), z, z, before)
 
-    def transposed(self, z, adjoint):
+    def transposed(self, z: list[tf.Tensor], adjoint: list[tf.Tensor]) -> list[tf.Tensor]:
         """A' times the adjoint, for one step or for all steps."""
         return _vjp(self._new, z, self.split(z)[1], adjoint)
 
-    def applied(self, z, tangent):
+    def applied(self, z: list[tf.Tensor], tangent: list[tf.Tensor]) -> list[tf.Tensor]:
         """A times the tangent, computed as the derivative of (A' times a vector) with respect to the vector."""
         anything = [tf.zeros_like(m) for m in tangent]
         return _vjp(lambda anything: self.transposed(z, anything), anything, anything, tangent)
 
-    def _new(self, z):
+    def _new(self, z: list[tf.Tensor]) -> list[tf.Tensor]:
         return self.step(*self.split(z))
 
-    def split(self, z):
+    def split(self, z: list[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
         """The inputs, the states and the weights of z."""
         first = self._num_inputs + self._num_states
         return z[: self._num_inputs], z[self._num_inputs : first], z[first:]
 
 
-def _constants(tensors):
+def _constants(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     return [tf.stop_gradient(tensor) for tensor in tensors]
 
 
-def _vjp(function, arguments, sources, upstream):
+def _vjp(
+    function: Callable[..., Any],
+    arguments: Any,
+    sources: list[tf.Tensor],
+    upstream: list[tf.Tensor],
+) -> list[tf.Tensor]:
     """The gradient of function(arguments) with respect to `sources`, some of the arguments."""
     with tf.GradientTape() as tape:
         tape.watch(sources)
@@ -275,19 +349,26 @@ def _vjp(function, arguments, sources, upstream):
     return tape.gradient(results, sources, output_gradients=upstream, unconnected_gradients="zero")
 
 
-def _with_gradient(values, arguments, gradient):
+def _with_gradient(
+    values: list[tf.Tensor], arguments: Any, gradient: tf.Tensor | None
+) -> list[tf.Tensor]:
     """Tensors with known values and the given gradient with respect to the arguments."""
 
     @tf.custom_gradient
-    def known(*arguments):
+    def known(*arguments: tf.Tensor) -> Any:
         del arguments
         return [tf.identity(value) for value in values], gradient
 
     return list(known(*arguments))
 
 
-def _loop(one, sequences, carried, reverse=False):
-    """Calls one([a step of each sequence], carried), which returns results and the next `carried`.
+def _loop(
+    step: Callable[..., Any],
+    sequences: list[tf.Tensor],
+    carried: list[tf.Tensor],
+    reverse: bool = False,
+) -> list[tf.Tensor]:
+    """Calls step([a step of each sequence], carried), which returns results and the next `carried`.
 
     WHY the ops of lists rather than tf.TensorArray: they accept dynamic sizes. LiteRT needs the sizes of
     the written elements, and an empty list does not have the batch size. WHY tf.expand_dims rather than
@@ -298,7 +379,7 @@ def _loop(one, sequences, carried, reverse=False):
     """
     steps, batch = size_of(sequences[0], 0), size_of(sequences[0], 1)
     if sequences[0].shape[0] == 1:
-        results, _ = one([tf.squeeze(s, [0]) for s in sequences], carried)
+        results, _ = step([tf.squeeze(s, [0]) for s in sequences], carried)
         return [tf.expand_dims(result, 0) for result in results]
     shapes = [tf.stack([batch, size_of(c, 1)]) for c in carried]
     read = [
@@ -309,7 +390,7 @@ def _loop(one, sequences, carried, reverse=False):
         for e, c in zip(shapes, carried)
     ]
 
-    def item(handle, t, sequence):
+    def item(handle: tf.Tensor, t: tf.Tensor, sequence: tf.Tensor) -> tf.Tensor:
         found = tf.raw_ops.TensorListGetItem(
             input_handle=handle,
             index=t,
@@ -319,9 +400,9 @@ def _loop(one, sequences, carried, reverse=False):
         found.set_shape(sequence.shape[1:])
         return found
 
-    def body(k, carried, written):
+    def body(k: Any, carried: list[tf.Tensor], written: list[tf.Tensor]) -> Any:
         t = steps - 1 - k if reverse else k
-        results, carried = one([item(r, t, s) for r, s in zip(read, sequences)], carried)
+        results, carried = step([item(r, t, s) for r, s in zip(read, sequences)], carried)
         written = [
             tf.raw_ops.TensorListSetItem(input_handle=w, index=t, item=r)
             for w, r in zip(written, results)

@@ -1,6 +1,6 @@
 """The sizes of the network behind an op, from the shapes that are known when a graph is built."""
 
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from tf_rnn_ops._op_table import LAYER_ATTRS, signature
 from tf_rnn_ops.params import Layout
@@ -135,7 +135,7 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
             "the number of units is not known: the shapes of the states do not determine it"
         )
 
-    def make(input_size):
+    def make(input_size: int) -> Layout:
         return Layout(
             num_layers=rows // directions, num_units=units, input_size=input_size, **attrs
         )
@@ -174,15 +174,16 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, Any]) -> Layer:
     optional = [n for n in signature("LayerRNN").optional if n != "sequence_lengths"]
     absent = tuple(n for n in optional if n not in shapes or _is_absent(n, shapes[n]))
     states = shapes["input_h"], shapes["output_h"]
-    num_proj, units = 0, None
+    num_proj = 0
+    units: int | None = None
     if "projection" not in absent:
-        num_proj = _first_known(1, shapes["projection"], *states, rank=2)
-        num_proj = num_proj or _first_known(0, shapes["recurrent_kernel"], rank=2)
-        if num_proj is None:
+        columns = _first_known(1, shapes["projection"], *states, rank=2)
+        columns = columns or _first_known(0, shapes["recurrent_kernel"], rank=2)
+        if columns is None:
             raise UnknownSize(
                 "the size of the projection is not known: the shapes of the weights do not determine it"
             )
-        units = _first_known(0, shapes["projection"], rank=2)
+        num_proj, units = columns, _first_known(0, shapes["projection"], rank=2)
     else:
         units = _first_known(0, shapes["recurrent_kernel"], rank=2)
         units = units or _first_known(1, *states, rank=2)
@@ -219,14 +220,16 @@ def block_sizes_of(shapes: _Shapes) -> tuple[int, int]:
     if units is None:
         raise UnknownSize("the number of units is not known: no shape determines it")
     rows, input_size = _first_known(0, shapes["w"], rank=2), _first_known(2, shapes["x"])
-    if input_size is None and rows is None:
-        raise UnknownSize(
-            "the input size is not known: neither the shape of x nor the shape of w determines it"
-        )
-    return units, rows - units if input_size is None else input_size
+    if input_size is None:
+        if rows is None:
+            raise UnknownSize(
+                "the input size is not known: neither the shape of x nor the shape of w determines it"
+            )
+        input_size = rows - units
+    return units, input_size
 
 
-def _is_absent(name, shape):
+def _is_absent(name: str, shape: Sequence[int | None] | None) -> bool:
     if shape == [0]:
         return True
     if shape is None or shape == [None]:
@@ -234,14 +237,14 @@ def _is_absent(name, shape):
     return False
 
 
-def _first_known(axis, *shapes, rank=3):
+def _first_known(axis: int, *shapes: Any, rank: int = 3) -> int | None:
     for shape in shapes:
         if shape is not None and len(shape) == rank and shape[axis] is not None:
             return shape[axis]
     return None
 
 
-def _input_size_from_params(make, params):
+def _input_size_from_params(make: Callable[[int], Layout], params: Any) -> int:
     """Computes I from the size of params, which is linear in I."""
     if params and params[0] is not None and make(1).input_mode == "linear_input":
         least, slope = make(1).size, make(2).size - make(1).size

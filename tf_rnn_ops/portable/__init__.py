@@ -5,6 +5,7 @@
 tf_rnn_ops.enable_stock_ops() runs such models without a change of the graph.
 """
 
+from tf_rnn_ops import _lazy
 from tf_rnn_ops._comparison import Comparison
 from tf_rnn_ops._formats.openvino_extensions import openvino_extensions
 from tf_rnn_ops.portable._report import Change, Kept, Report
@@ -23,3 +24,5 @@ __all__ = [
     "verify_graph_def",
     "verify_saved_model",
 ]
+
+__getattr__, __dir__ = _lazy.attach(__name__, __all__)

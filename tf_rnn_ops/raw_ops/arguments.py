@@ -73,7 +73,7 @@ def state_c(value: object, rnn_mode: object) -> object:
 STATES_C = ("input_c", "output_c", "output_c_backprop")
 
 
-def reject_none(op: Callable[..., object], given: Mapping[str, object]) -> None:
+def reject_none(op: Callable[..., object], arguments: Mapping[str, object]) -> None:
     """Raises an error that names the argument that is None, after a call has failed.
 
     TensorFlow's message does not name the argument. WHY after the failure: a check before would slow down
@@ -81,21 +81,21 @@ def reject_none(op: Callable[..., object], given: Mapping[str, object]) -> None:
 
     Args:
         op: The function that was called.
-        given: {name: argument}.
+        arguments: {name: argument}.
 
     Raises:
         ValueError: An argument without a default is None or a list with None.
     """
     for name, parameter in inspect.signature(op).parameters.items():
-        value = given[name]
+        value = arguments[name]
         if parameter.default is not parameter.empty or (
-            name in STATES_C and state_c(value, given.get("rnn_mode")) is not value
+            name in STATES_C and state_c(value, arguments.get("rnn_mode")) is not value
         ):
             continue
         if value is None:
             raise ValueError(f"{name} of {op.__name__} must be given, but it is None.") from None
-        if isinstance(value, (list, tuple)) and any(one is None for one in value):
+        if isinstance(value, (list, tuple)) and any(element is None for element in value):
             raise ValueError(
                 f"{name} of {op.__name__} must be a list of tensors, but its element "
-                f"{[one is None for one in value].index(True)} is None."
+                f"{[element is None for element in value].index(True)} is None."
             ) from None

@@ -11,7 +11,7 @@ from tf_rnn_ops.raw_ops import arguments
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _FLOATS = ("dropout", "cell_clip")
-_OWN_TYPES = {"sequence_lengths": "optional_lengths({})", "seed": "optional_seed({})"}
+_SPECIAL_TYPES = {"sequence_lengths": "optional_lengths({})", "seed": "optional_seed({})"}
 _SOURCE = """
 def {name}(*, {parameters}):
     try:
@@ -29,7 +29,9 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
     state of a network without a cell state may be None too. The body raises ValueError, with the name of
     the argument, for any other None.
 
-    WHY source code: an eager call of a function that handles its arguments as a dict takes 4 us longer.
+    WHY source code: an eager call of LayerRNN with a batch of 1 takes 65 us. It takes 70 us if the function handles its
+    arguments as a dict, and 67 us if a decorator catches the errors of a function that is written out. Functions that are
+    written out and catch their errors themselves are as fast, but name each argument three times.
 
     Args:
         output: The type of the results of the op; None for an op with one result.
@@ -51,7 +53,8 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
             call=call if output is None else f"_output(*{call})",
         )
         scope = {**vars(arguments), "native_ops": loader.ops(), "_output": output}
-        exec(source, scope)
+        # A traceback names the op and not only "<string>".
+        exec(compile(source, f"<body of raw_ops.{name}>", "exec"), scope)
         made = cast(_Function, scope[name])
         functools.update_wrapper(made, function)
         return made
@@ -65,7 +68,7 @@ def _passed(
     """The source code of an argument in the call of the op."""
     if parameter.default == ():
         like = _same_type(name, parameters)
-        return _OWN_TYPES.get(name, "optional_tensor({}, " + like + ")").format(name)
+        return _SPECIAL_TYPES.get(name, "optional_tensor({}, " + like + ")").format(name)
     if name in arguments.STATES_C:
         return f"state_c({name}, rnn_mode)"
     return f"float_attr({name})" if name in _FLOATS and type(parameter.default) is int else name

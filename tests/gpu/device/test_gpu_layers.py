@@ -12,7 +12,7 @@ import tf_rnn_ops
 import tf_rnn_ops.keras as ours
 from support import devices, infinite_values, layer_ops, subproc
 from support.layer_cases import MODES, layer_case
-from tf_rnn_ops.keras.path import eligibility, fused
+from tf_rnn_ops.keras.dispatch import eligibility, fused
 from tf_rnn_ops.native import xla
 
 pytestmark = pytest.mark.usefixtures("each_algorithm")

@@ -25,7 +25,7 @@ from tf_rnn_ops.keras._internals import (
     quantization,
     tensors,
 )
-from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.dispatch import environment
 from tf_rnn_ops.native.tf_internals import (
     checkpoints,
     graphs,

@@ -29,13 +29,17 @@ MAY_IMPORT = {
     "_formats": "native params plain portable numpy tensorflow ai_edge_litert onnx onnxruntime openvino"
     " tf2onnx",
     "keras/_internals": "params/keras keras",
-    "keras/path": "keras/_internals native plain raw_ops keras numpy tensorflow",
-    "keras/layers": "keras/_internals keras/path native params params/keras raw_ops keras numpy tensorflow",
-    "keras/_convert": "keras/_internals keras/layers keras/path params params/keras"
+    "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
+    "keras/layers": "keras/_internals keras/dispatch native params params/keras raw_ops keras numpy tensorflow"
+    " typing_extensions",
+    "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",
+    "keras/_patched": "keras/_internals keras/dispatch keras/layers params/keras keras",
+    "keras/_convert": "keras/_internals keras/_layer_paths keras/_patched keras/layers"
+    " keras/dispatch params params/keras"
     " params/onnx keras numpy tensorflow",
-    "keras/_report": "keras/_convert keras/layers keras/path native params/keras keras"
+    "keras/_report": "keras/_convert keras/_layer_paths keras/layers keras/dispatch native params/keras keras"
     " numpy tensorflow",
-    "keras/_export": "_formats keras/_convert keras/_internals keras/_report keras/layers keras/path"
+    "keras/_export": "_formats keras/_convert keras/_internals keras/_layer_paths keras/_report keras/layers keras/dispatch"
     " params/keras keras numpy tensorflow",
 }
 # Modules that name functions of rooms above them.
@@ -50,7 +54,7 @@ MAY_INCLUDE = {
 
 
 def room_of(module):
-    """The room of a module such as tf_rnn_ops.keras.path.choose; its first name if it has none."""
+    """The room of a module such as tf_rnn_ops.keras.dispatch.choose; its first name if it has none."""
     top, *parts = module.removesuffix(".__init__").split(".")
     if top != "tf_rnn_ops":
         return top

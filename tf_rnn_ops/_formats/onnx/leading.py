@@ -134,7 +134,7 @@ def mask_of_condition(ctx: Graph, node: Node) -> str:
 
 
 def of_check(ctx: Graph, node: Node) -> tuple[str, str] | None:
-    """A mask and the sequences that it must fit, if a node is the result of keras/path/masks.as_booleans.
+    """A mask and the sequences that it must fit, if a node is the result of keras/dispatch/masks.as_booleans.
 
     Such a mask has one row or B rows, and the result has B rows:
     stack([broadcast(mask), ones(shape(sequences)[:2])])[0].

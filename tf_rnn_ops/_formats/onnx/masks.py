@@ -1,7 +1,7 @@
 """Writes the steps of masked layers with few nodes, once for each mask.
 
 Note [Steps of a mask]
-A masked layer of keras/path/masks.py gathers the valid steps of each row, runs the layer on them, and gathers
+A masked layer of keras/dispatch/masks.py gathers the valid steps of each row, runs the layer on them, and gathers
 its outputs for all times. Both indices and the lengths follow from the mask:
 
     mask        1 0 1 1 0
@@ -55,7 +55,7 @@ def simplify(ctx: Graph) -> None:
 class _Steps:
     """The tensors of a mask; see Note [Steps of a mask]. Each is made when it is first read.
 
-    The indices have the names of Note [Conditions of masks] in keras/path/masks.py.
+    The indices have the names of Note [Conditions of masks] in keras/dispatch/masks.py.
     """
 
     def __init__(self, ctx: Graph, mask: str) -> None:

@@ -4,7 +4,7 @@
     x -> LayerRNN, and such a node             one node of both directions
 
 "reverse" is ReverseV2 along the time axis. For rows of different lengths it is GatherV2 with the reversed
-steps of each row; see Note [Reversed rows] in keras/path/masks.py.
+steps of each row; see Note [Reversed rows] in keras/dispatch/masks.py.
 """
 
 from typing import NamedTuple, Sequence

@@ -28,7 +28,7 @@ def replace(graph_def: Any) -> None:
 def kind(op: str, name: str) -> str | None:
     """The kind of condition of a masked layer that a node is, such as 'pack'; None for another node.
 
-    See Note [Conditions of masks] in keras/path/masks.py. TensorFlow appends _1, _2 and so on to names that occur
+    See Note [Conditions of masks] in keras/dispatch/masks.py. TensorFlow appends _1, _2 and so on to names that occur
     again.
 
     Args:

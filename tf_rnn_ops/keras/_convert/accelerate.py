@@ -9,8 +9,8 @@ import tensorflow as tf
 from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.layers.drop_in import jit_property
-from tf_rnn_ops.keras.path import changes, environment, fused, switch
+from tf_rnn_ops.keras.dispatch import changes, environment, fused, switch
+from tf_rnn_ops.keras.layers.op_layer import jit_property
 
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 

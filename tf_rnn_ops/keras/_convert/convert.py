@@ -5,11 +5,12 @@ from typing import TypeVar
 
 import keras
 
+from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import copying
-from tf_rnn_ops.keras.layers import paths, quantization
-from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
+from tf_rnn_ops.keras.dispatch import eligibility, environment
+from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN, quantization
+from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _PAIRS = (
@@ -63,7 +64,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         >>> import tf_rnn_ops.keras
         >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
         >>> type(tf_rnn_ops.keras.convert(model).layers[0]).__module__
-        'tf_rnn_ops.keras.layers.drop_in'
+        'tf_rnn_ops.keras.layers.lstm'
         >>> tf_rnn_ops.keras.convert(model, quantize="int8").layers[0].dtype_policy.name
         'int8_from_float32'
     """
@@ -111,7 +112,7 @@ def convert_silently(
 
 def recurrent_layers(model):
     """The layers with a cell of a model on the layers of this package, at any depth."""
-    return [layer for layer in flatten_layers(model) if isinstance(layer, OneOp)]
+    return [layer for layer in flatten_layers(model) if isinstance(layer, OpLayer)]
 
 
 def _check_not_quantized(model, to):

@@ -13,9 +13,9 @@ from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras._internals.tensors import call_of
-from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
-from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.layers import RNN, quantization
+from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # Methods of the class that each layer hides by an attribute.
@@ -135,7 +135,7 @@ class _Copier:
     def _through_config(self, layer):
         cls = self._class_in_copy(layer)
         copy = carry.through_config("layer", layer, self.copy, cls)
-        if cls is not None and not issubclass(cls, OneOp):
+        if cls is not None and not issubclass(cls, OpLayer):
             quantization.release(copy)  # its cells may have classes of this package
         # Operations such as keras.ops.add are not layers.
         if isinstance(copy, keras.layers.Layer):
@@ -169,7 +169,7 @@ class _Copier:
             cls = self._class_in_copy(inner)
             if cls is not None:
                 _patches.change_class(inner, cls)
-                change = quantization.adopt if issubclass(cls, OneOp) else quantization.release
+                change = quantization.adopt if issubclass(cls, OpLayer) else quantization.release
                 change(inner)
 
 

@@ -5,10 +5,9 @@ from typing import Any, Sequence
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
-from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
+from tf_rnn_ops.keras.dispatch.activations import hard_sigmoid_keras2
+from tf_rnn_ops.keras.layers import GRU, LSTM, ProjectedLSTM, SimpleRNN
 from tf_rnn_ops.keras.layers.reversed import Reversed
-from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
 from tf_rnn_ops.params.cells import Cell, add_exactly, as_array, check_shape
 from tf_rnn_ops.params.gates import reorder
 from tf_rnn_ops.params.onnx import nodes as onnx_nodes

@@ -5,9 +5,9 @@ import weakref
 
 import keras
 
-from tf_rnn_ops.keras.layers.paths import OURS
-from tf_rnn_ops.keras.layers.quantize_model import FUNCTIONS
-from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.keras._layer_paths import OURS
+from tf_rnn_ops.keras._patched.quantize import FUNCTIONS
+from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # {id of a stock layer: reference}: those that were traced under accelerate(). Not a WeakSet: a class may have no hash.

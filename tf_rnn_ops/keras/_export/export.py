@@ -17,6 +17,7 @@ from tf_rnn_ops import _atomic_write
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._convert.accelerate import Acceleration
 from tf_rnn_ops.keras._convert.convert import convert_silently
@@ -27,8 +28,7 @@ from tf_rnn_ops.keras._export.streaming import Stream
 from tf_rnn_ops.keras._report.explain import explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
-from tf_rnn_ops.keras.layers import paths
-from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.dispatch import environment
 
 # WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
 _FORMATS_OF_FLOATS = ("litert",)

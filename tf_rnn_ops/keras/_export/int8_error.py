@@ -6,9 +6,9 @@ import keras
 import numpy as np
 
 from tf_rnn_ops.keras._convert.convert import convert_silently
+from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.layers.drop_in import OneOp
-from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 
@@ -22,7 +22,7 @@ def dequantize(model: keras.Model) -> list[str]:
     quantized: list[keras.layers.Layer] = [
         layer
         for layer in flatten_layers(model)
-        if isinstance(layer, OneOp) and eligibility.is_quantized(layer)
+        if isinstance(layer, OpLayer) and eligibility.is_quantized(layer)
     ]
     for layer in quantized:
         quantization.dequantize(layer)

@@ -20,8 +20,8 @@ from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras._report.timing import Timing, take_turns
+from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.native import machine
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
@@ -140,22 +140,33 @@ def compare(
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")
     x, y, weights = one_batch.first_batch(x, y)
     with Progress(print_fn) as progress:
-        found = _compared(model, x, y, weights, repeats, quantize, progress, print_fn is not None)
+        comparison = _compared(
+            model, x, y, weights, repeats, quantize, progress, print_fn is not None
+        )
     if print_fn is not None:
-        print_fn(found.table())
-    return found
+        print_fn(comparison.table())
+    return comparison
 
 
-def _compared(model, x, y, weights, repeats, quantize, progress, printed):
+def _compared(
+    model: keras.Model,
+    x: Any,
+    y: Any,
+    weights: Any,
+    repeats: int,
+    quantize: str | None,
+    progress: Progress,
+    printed: bool,
+) -> ModelComparison:
     progress.show("copying the model")
     models = _copies(model, x, quantize)
     progress.show("comparing the outputs")
-    outputs = [keras.tree.flatten(one.predict_on_batch(x)) for one in models]
+    outputs = [keras.tree.flatten(model.predict_on_batch(x)) for model in models]
     both = [[np.asarray(a, np.float64) for a in pair] for pair in zip(*outputs, strict=True)]
 
-    steps = {"inference": lambda one: one.predict_on_batch(x)}
+    steps = {"inference": lambda model: model.predict_on_batch(x)}
     if y is not None and model.compiled:
-        steps["training step"] = lambda one: one.train_on_batch(x, y, weights)
+        steps["training step"] = lambda model: model.train_on_batch(x, y, weights)
     timings = []
     for what, step in steps.items():
         progress.show(f"{what}: the first calls")
@@ -172,20 +183,20 @@ def _compared(model, x, y, weights, repeats, quantize, progress, printed):
     )
 
 
-def _copies(model, x, quantize):
+def _copies(model: keras.Model, x: Any, quantize: str | None) -> tuple[Any, Any]:
     """The model on Keras's layers and on the layers of this package, with the same weights."""
     if quantize is not None or all(layer.built for layer in flatten_layers(model)):
         return _on_keras(model), convert_silently(model, quantize=quantize)
     # Without weights to copy, each copy would draw its own weights at its first call.
     ours = convert_silently(model)
     models = _on_keras(model), ours
-    for one in models:
-        one.predict_on_batch(x)
+    for copy in models:
+        copy.predict_on_batch(x)
     carry.carry_state(pairs.pair(*models))
     return models
 
 
-def _on_keras(model):
+def _on_keras(model: keras.Model) -> Any:
     """The model on Keras's layers, with float weights. It may call functions of this package."""
     if any(map(eligibility.is_quantized, recurrent_layers(model))):
         model = convert_silently(model)

@@ -4,11 +4,11 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
+from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._report.shown import Shown
-from tf_rnn_ops.keras.layers import paths
-from tf_rnn_ops.keras.path import eligibility, environment, switch
-from tf_rnn_ops.keras.path.fused import can_keep_packed
+from tf_rnn_ops.keras.dispatch import eligibility, environment, switch
+from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
 
 
 class Explanation(NamedTuple):
@@ -47,7 +47,7 @@ class Explanations(Shown, list):
         'recurrent layers: 1, fused: 1'
     """
 
-    def __init__(self, rows=(), notes=(), printed=False):
+    def __init__(self, rows: Any = (), notes: Any = (), printed: bool = False) -> None:
         """Makes the list.
 
         Args:
@@ -117,13 +117,13 @@ def explain(
             else row
             for row, (_, layer) in zip(rows, layers)
         ]
-    found = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
+    explanations = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
     if print_fn is not None:
-        print_fn(found.table())
-    return found
+        print_fn(explanations.table())
+    return explanations
 
 
-def _notes(layers, rows):
+def _notes(layers: list[tuple[str, keras.layers.Layer]], rows: list[Explanation]) -> list[str]:
     """The notes on layers that run as one op."""
     fused = [
         layer
@@ -147,6 +147,6 @@ def _notes(layers, rows):
     return notes
 
 
-def _weight_holders(layer):
+def _weight_holders(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The objects that hold the weights of a layer: its cells, or a stack itself."""
     return [layer] if paths.is_stack(layer) else eligibility.cells_of(layer)

@@ -1,12 +1,13 @@
 """The batch for compare()."""
 
 import collections.abc
+from typing import Any
 
 import keras
 import tensorflow as tf
 
 
-def first_batch(x, y):
+def first_batch(x: Any, y: Any) -> Any:
     """The first batch of a dataset, or the unchanged arguments of compare().
 
     Args:
@@ -35,19 +36,19 @@ def first_batch(x, y):
     return keras.utils.unpack_x_y_sample_weight(batch)
 
 
-def _checked(name, value):
-    for one in keras.tree.flatten(value):
-        if one is not None and not hasattr(one, "shape"):  # None is for an optional input
+def _checked(name: str, value: Any) -> Any:
+    for tensor in keras.tree.flatten(value):
+        if tensor is not None and not hasattr(tensor, "shape"):  # None is for an optional input
             raise ValueError(
                 f"{name} must be one batch: arrays or tensors in the structure of the model's inputs, or "
-                f"a dataset of such batches, but it contains a {type(one).__name__}."
+                f"a dataset of such batches, but it contains a {type(tensor).__name__}."
             )
     return value
 
 
-def sizes(batch):
+def sizes(batch: Any) -> str:
     """The shapes of the arrays of a batch, as text."""
     return ", ".join(
-        "none" if one is None else " x ".join(map(str, one.shape))
-        for one in keras.tree.flatten(batch)
+        "none" if tensor is None else " x ".join(map(str, tensor.shape))
+        for tensor in keras.tree.flatten(batch)
     )

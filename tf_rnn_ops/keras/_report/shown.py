@@ -29,13 +29,13 @@ class Shown:
             part if isinstance(part, str) else _as_text(part) for part in self.tables()
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.summary()}>" if self.printed else self.table()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return repr(self)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str | None:
         if self.printed:
             return None  # A notebook then shows the line.
         return "".join(
@@ -44,14 +44,14 @@ class Shown:
         )
 
 
-def _as_text(lines):
+def _as_text(lines: list) -> str:
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     return "\n".join(
         "  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines
     )
 
 
-def _as_html(lines):
+def _as_html(lines: list) -> str:
     head, *rows = (
         "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line)
         for tag, line in zip(["th"] + ["td"] * (len(lines) - 1), lines)

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Timing(NamedTuple):
         high: Upper quartile of these ratios.
 
     Example:
-        >>> from tf_rnn_ops.keras._report.timing import Timing
+        >>> from tf_rnn_ops.keras import Timing
         >>> Timing("inference", keras_ms=3.0, ours_ms=2.0, low=1.4, high=1.6).ratio
         1.5
     """
@@ -39,7 +39,9 @@ class Timing(NamedTuple):
         return self.keras_ms / self.ours_ms
 
 
-def take_turns(what, models, step, repeats, done, warm_up=_WARM_UP):
+def take_turns(
+    what: str, models: Any, step: Any, repeats: int, done: Any, warm_up: Any = _WARM_UP
+) -> Timing:
     """Times two models with alternating calls.
 
     Args:
@@ -53,17 +55,18 @@ def take_turns(what, models, step, repeats, done, warm_up=_WARM_UP):
     Returns:
         A Timing.
     """
-    for one in models:
+    for model in models:
         for _ in range(warm_up):
-            step(one)
-    times = [[] for _ in models]
+            step(model)
+    times: list[list[float]] = [[] for _ in models]
     for turn in range(repeats):
         order = list(zip(models, times))
-        for one, found in order if turn % 2 else reversed(order):
+        for model, milliseconds in order if turn % 2 else reversed(order):
             begin = time.perf_counter()
-            step(one)
-            found.append(1e3 * (time.perf_counter() - begin))
+            step(model)
+            milliseconds.append(1e3 * (time.perf_counter() - begin))
         done(turn + 1)
     ratios = [keras_ms / ours_ms for keras_ms, ours_ms in zip(*times)]
     low, high = np.percentile(ratios, [25, 75])
-    return Timing(what, *map(statistics.median, times), float(low), float(high))
+    keras_ms, ours_ms = map(statistics.median, times)
+    return Timing(what, keras_ms, ours_ms, float(low), float(high))

@@ -1,7 +1,9 @@
 """Copies the flag supports_jit, by which a user excludes a layer from XLA."""
 
+import keras
 
-def carry(layer, copy):
+
+def carry(layer: keras.layers.Layer, copy: keras.layers.Layer) -> None:
     """Excludes the copy of a layer from XLA if a user has set supports_jit=False of the layer.
 
     A copy whose class sets supports_jit=False keeps it.
@@ -10,6 +12,6 @@ def carry(layer, copy):
         copy.supports_jit = False
 
 
-def _is_forbidden(layer):
+def _is_forbidden(layer: keras.layers.Layer) -> bool:
     """Whether supports_jit of a layer or of its class is False."""
     return vars(layer).get("_jit_forbidden", not layer.supports_jit)

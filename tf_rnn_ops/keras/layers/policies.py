@@ -5,7 +5,7 @@ import keras
 from tf_rnn_ops import _patches
 
 
-def policy_of(layer):
+def policy_of(layer: keras.layers.Layer) -> keras.DTypePolicy:
     """The dtype policy of a layer itself: of a DTypePolicyMap the policy of the layer's path.
 
     A map gives its default policy for a layer that is not built, because the path is not known yet.
@@ -16,13 +16,13 @@ def policy_of(layer):
     return policy[layer.path] if layer.path else policy.default_policy
 
 
-def is_known(layer):
+def is_known(layer: keras.layers.Layer) -> bool:
     """Whether the policy of a layer is known. A DTypePolicyMap tells it when the layer is built."""
     in_map = isinstance(layer.dtype_policy, keras.dtype_policies.DTypePolicyMap)
     return bool(layer.path) or not in_map
 
 
-def name_of(layer):
+def name_of(layer: keras.layers.Layer) -> str:
     """The name of the dtype policy of a layer."""
     # Keras removes the names of policies when it saves a DTypePolicyMap.
     name = policy_of(layer).name
@@ -30,25 +30,25 @@ def name_of(layer):
     return name or (f"{mode}_from_{_float_name(layer)}" if mode else _float_name(layer))
 
 
-def int8_policy(layer):
+def int8_policy(layer: keras.layers.Layer) -> keras.DTypePolicy:
     """The policy of a layer with int8 weights."""
     if layer.quantization_mode == "int8":
         return policy_of(layer)
     return keras.dtype_policies.get(f"int8_from_{_float_name(layer)}")
 
 
-def float_policy(layer):
+def float_policy(layer: keras.layers.Layer) -> keras.DTypePolicy:
     """The policy of a layer without quantization."""
     return keras.dtype_policies.get(_float_name(layer))
 
 
-def _float_name(layer):
+def _float_name(layer: keras.layers.Layer) -> str:
     policy = policy_of(layer)
     variable, compute = policy.variable_dtype, policy.compute_dtype
     return compute if variable == compute else f"mixed_{compute}"
 
 
-def check_mode(layer, reason):
+def check_mode(layer: keras.layers.Layer, reason: str | None) -> None:
     """Raises an error for a policy with which a layer was made, and with which it cannot run.
 
     Args:
@@ -68,7 +68,7 @@ def check_mode(layer, reason):
     )
 
 
-def withdraw(layer):
+def withdraw(layer: keras.layers.Layer) -> None:
     """Gives a layer with float weights a float policy again. Keras sets a policy before it quantizes."""
     if layer.quantization_mode is not None:
         _patches.put(layer, "dtype_policy", float_policy(layer))

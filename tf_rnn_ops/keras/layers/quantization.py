@@ -3,11 +3,22 @@
 keras.Model.quantize calls `quantize` of the layers that hold no other layers. These are the cells, so `adopt`
 gives each cell a `quantize` that quantizes its whole layer.
 
-The class of a cell says which weights it has. A layer chooses the classes by the dtype policies when it is made,
-and again when it is built, because a DTypePolicyMap tells the policy of a cell by its path.
+The class of a cell says which weights it has. `follow_policies` sets the classes when a layer is made, before it is
+built and after it is built, because a DTypePolicyMap tells the policy of a cell by its path:
+
+    dtype policy of the cell    class of the cell       weights that build() makes
+    not known yet               in OF_CLASS             those of the policy, which is known then
+    without quantization        float_class             float
+    int8                        in OF_CLASS             int8 with scales
+    int8, without int8 kernel   ValueError
+    another quantization        ValueError
+
+WHY not `quantized_build` of the class, as in keras.layers.Dense: most cells are of Keras's own classes, which have no
+int8 weights. Keras's constructors or users make them, and convert and accelerate leave them as they are.
 """
 
 import functools
+from typing import Any, Callable, Iterable
 
 import keras
 import numpy as np
@@ -15,10 +26,10 @@ import numpy as np
 from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals.layers import remove_variable
 from tf_rnn_ops.keras._internals.quantization import autocast, count_as_quantized, unlocked
+from tf_rnn_ops.keras.dispatch import activations, cells, changes, eligibility, quantized
+from tf_rnn_ops.keras.dispatch.params import weight_of
 from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.quantized_cells import OF_CLASS
-from tf_rnn_ops.keras.path import activations, cells, changes, eligibility, quantized
-from tf_rnn_ops.keras.path.params import weight_of
 
 _LARGEST = 127
 _OF_KERAS = "build_of_keras"
@@ -32,11 +43,13 @@ class Quantize:
         layer: The layer.
     """
 
-    def __init__(self, layer, cell=None):
+    def __init__(self, layer: keras.layers.Layer, cell: keras.layers.Layer | None = None) -> None:
         """Remembers the layer, and the cell if it is the method of a cell."""
         self.layer, self._cell = layer, cell
 
-    def __call__(self, mode=None, type_check=True, config=None):
+    def __call__(
+        self, mode: str | None = None, type_check: bool = True, config: Any = None
+    ) -> None:
         """Quantizes the weights; see keras.layers.Layer."""
         # Keras calls the method of each cell. The call of the first cell quantizes all cells.
         is_first = self._cell is None or self._cell is _op_cells(self.layer)[0]
@@ -44,7 +57,7 @@ class Quantize:
             quantize(self.layer, mode, config)
 
 
-def adopt(layer):
+def adopt(layer: keras.layers.Layer) -> None:
     """Lets a layer and its cells be quantized, and gives the cells the weights of their policies.
 
     Args:
@@ -61,7 +74,7 @@ def adopt(layer):
     follow_policies(layer)
 
 
-def follow_policies(layer):
+def follow_policies(layer: keras.layers.Layer) -> None:
     """Gives the cells of a layer the classes that their dtype policies ask for.
 
     A cell whose policy is not known yet gets the class with int8 weights, which decides when it is built.
@@ -82,22 +95,22 @@ def follow_policies(layer):
         _patches.change_class(cell, cls)
         if cell.built:
             _check_weights(cell)
-    for one in (layer, *its_cells):
-        if one.quantization_mode is not None and policies.is_known(one):
-            count_as_quantized(one)
+    for owner in (layer, *its_cells):
+        if owner.quantization_mode is not None and policies.is_known(owner):
+            count_as_quantized(owner)
 
 
-def release(layer):
+def release(layer: keras.layers.Layer) -> None:
     """Undoes adopt() for a layer that became a layer of Keras."""
     for cell in _op_cells(layer):
         _patches.change_class(cell, cells.class_of(cell))
     _patches.put(layer, "build", getattr(layer.build, _OF_KERAS, layer.build))
-    for one in (layer, *eligibility.cells_of(layer)):
-        if "quantize" in vars(one):
-            _patches.remove(one, "quantize")
+    for owner in (layer, *eligibility.cells_of(layer)):
+        if "quantize" in vars(owner):
+            _patches.remove(owner, "quantize")
 
 
-def quantize(layer, mode=None, config=None):
+def quantize(layer: keras.layers.Layer, mode: str | None = None, config: Any = None) -> None:
     """Quantizes the weights of all cells of a layer to int8, and frees the weights in float.
 
     Args:
@@ -115,15 +128,15 @@ def quantize(layer, mode=None, config=None):
     try:
         _check_quantizable(layer, mode, config)
         # Quantize all cells before one is changed, so that an error leaves the layer as it is.
-        found = [
+        new_arrays = [
             (cell, _arrays(layer, cell))
             for cell in eligibility.cells_of(layer)
             if not cells.is_quantized(cell)
         ]
-    except Exception:
+    except Exception:  # Keras has set the policy before, whatever the error is
         _withdraw_policies(layer)
         raise
-    for cell, arrays in found:
+    for cell, arrays in new_arrays:
         _renew(cell.kernel)
         _replace(cell, OF_CLASS[type(cell)], policies.int8_policy(cell), arrays)
         # The op gets the variable itself, so that its weights are packed once.
@@ -132,7 +145,7 @@ def quantize(layer, mode=None, config=None):
     quantized.free_kept()
 
 
-def dequantize(layer):
+def dequantize(layer: keras.layers.Layer) -> None:
     """Gives a quantized layer float weights again, with the values of the int8 weights."""
     for cell in filter(cells.is_quantized, eligibility.cells_of(layer)):
         arrays = {name: np.array(weight_of(cell, name)) for name in _matrices(cell)}
@@ -143,7 +156,7 @@ def dequantize(layer):
         _set_policy(layer, policies.float_policy(layer))
 
 
-def reason_against(cell):
+def reason_against(cell: keras.layers.Layer) -> str | None:
     """Tells why there are no int8 weights for a cell; None if there are."""
     cls = cells.class_of(cell)
     if cls not in OF_CLASS:
@@ -157,13 +170,12 @@ def reason_against(cell):
             return f"{name}={getattr(cell, name)}, which the int8 kernels lack"
     for argument in ("activation", "recurrent_activation"):
         if hasattr(cell, argument):
-            found = activations.reason(cell, argument, activations.COMPUTED)
-            if found is not None:
-                return found
+            if reason := activations.reason(cell, argument, activations.COMPUTED):
+                return reason
     return None
 
 
-def quantized_array(weight):
+def quantized_array(weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Quantizes the columns of a matrix.
 
     Args:
@@ -180,11 +192,11 @@ def quantized_array(weight):
     return values.astype(np.int8), scale
 
 
-def _following(layer, build):
+def _following(layer: keras.layers.Layer, build: Callable[..., Any]) -> Callable[..., None]:
     """`build` of a layer, after which its cells have the classes that their policies ask for."""
 
     @functools.wraps(build)
-    def build_and_follow(*args, **kwargs):
+    def build_and_follow(*args: Any, **kwargs: Any) -> None:
         follow_policies(layer)
         build(*args, **kwargs)
         try:
@@ -197,17 +209,17 @@ def _following(layer, build):
     return build_and_follow
 
 
-def _op_cells(layer):
+def _op_cells(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The cells of a layer that run on an op. The methods of other cells are those of their authors."""
     return [cell for cell in eligibility.cells_of(layer) if cells.op_name(cell) is not None]
 
 
-def _is_ahead(cell):
+def _is_ahead(cell: keras.layers.Layer) -> bool:
     """Whether a cell has an int8 policy, but float weights."""
     return cell.quantization_mode is not None and not cells.is_quantized(cell)
 
 
-def _check_policies(layer, its_cells):
+def _check_policies(layer: keras.layers.Layer, its_cells: list[keras.layers.Layer]) -> None:
     """Raises ValueError if a known policy asks for weights that a cell does not have."""
     reasons = {id(cell): reason_against(cell) for cell in its_cells if policies.is_known(cell)}
     if its_cells:
@@ -222,7 +234,7 @@ def _check_policies(layer, its_cells):
             )
 
 
-def _check_weights(cell):
+def _check_weights(cell: keras.layers.Layer) -> None:
     """Raises ValueError if a cell was built with another policy than it has."""
     has_scales = getattr(cell, "kernel_scale", None) is not None
     if has_scales != cells.is_quantized(cell):
@@ -232,7 +244,7 @@ def _check_weights(cell):
         )
 
 
-def _check_quantizable(layer, mode, config):
+def _check_quantizable(layer: keras.layers.Layer, mode: str | None, config: Any) -> None:
     """Raises the errors of quantize()."""
     reason = _mode_reason(mode or getattr(config, "mode", None)) or _config_reason(config)
     if reason is not None:
@@ -252,36 +264,36 @@ def _check_quantizable(layer, mode, config):
         )
 
 
-def _withdraw_policies(layer):
+def _withdraw_policies(layer: keras.layers.Layer) -> None:
     """Gives float policies to a layer and cells with float weights, because Keras sets the policy first."""
     its_cells = _op_cells(layer)
-    for one in (layer, *its_cells):
-        has_float = not any(map(cells.is_quantized, its_cells if one is layer else [one]))
-        if one.quantization_mode is not None and has_float:
-            _set_policy(one, policies.float_policy(one))
+    for owner in (layer, *its_cells):
+        has_float = not any(map(cells.is_quantized, its_cells if owner is layer else [owner]))
+        if owner.quantization_mode is not None and has_float:
+            _set_policy(owner, policies.float_policy(owner))
 
 
-def _mode_reason(mode):
+def _mode_reason(mode: str | None) -> str | None:
     if mode == "int8":
         return None
     return f"recurrent layers have the mode 'int8', but mode is {mode!r}"
 
 
-def _config_reason(config):
+def _config_reason(config: Any) -> str | None:
     default = getattr(keras.quantizers, "AbsMaxQuantizer", None)
-    own = getattr(config, "weight_quantizer", None) is None
-    if config is None or (own and type(config.activation_quantizer) is default):
+    is_usual = getattr(config, "weight_quantizer", None) is None
+    if config is None or (is_usual and type(config.activation_quantizer) is default):
         return None
     return "recurrent layers have only the default quantizers of Int8QuantizationConfig"
 
 
-def _matrices(cell):
+def _matrices(cell: keras.layers.Layer) -> list[str]:
     return [name for name in cells.MATRICES if getattr(cell, name, None) is not None]
 
 
-def _arrays(layer, cell):
+def _arrays(layer: keras.layers.Layer, cell: keras.layers.Layer) -> dict[str, np.ndarray]:
     """{name of a weight: its quantized array or its scale}."""
-    found = {}
+    arrays = {}
     for name in _matrices(cell):
         weight = np.asarray(keras.ops.convert_to_numpy(getattr(cell, name)), np.float32)
         if not np.all(np.isfinite(weight)):
@@ -289,11 +301,11 @@ def _arrays(layer, cell):
                 f"{name} of the layer {layer.name!r} must be finite to be quantized, but it has NaN or "
                 "infinity."
             )
-        found[name], found[f"{name}_scale"] = quantized_array(weight)
-    return found
+        arrays[name], arrays[f"{name}_scale"] = quantized_array(weight)
+    return arrays
 
 
-def _renew(variable):
+def _renew(variable: keras.Variable) -> None:
     """Gives a variable a copy of its value, so that no packed weights are kept for it.
 
     An optimizer or a traced function may still hold the variable when its cell has another one.
@@ -301,7 +313,13 @@ def _renew(variable):
     variable.assign(keras.ops.convert_to_numpy(variable))
 
 
-def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
+def _replace(
+    cell: keras.layers.Layer,
+    cls: type,
+    policy: keras.DTypePolicy,
+    arrays: dict[str, Any],
+    old: Iterable[str] = cells.MATRICES,
+) -> None:
     """Changes the class and the policy of a cell, and replaces its matrices by those of the new class."""
     shapes = {name: getattr(cell, name).shape for name in _matrices(cell)}
     for name in (name for name in old if getattr(cell, name, None) is not None):
@@ -316,6 +334,6 @@ def _replace(cell, cls, policy, arrays, old=cells.MATRICES):
         getattr(cell, name).assign(array)
 
 
-def _set_policy(layer, policy):
+def _set_policy(layer: keras.layers.Layer, policy: keras.DTypePolicy) -> None:
     count_as_quantized(layer, policy.quantization_mode is not None)
     _patches.put(layer, "dtype_policy", policy)

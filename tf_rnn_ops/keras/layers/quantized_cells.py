@@ -1,28 +1,29 @@
 """Cells with int8 weights. A layer changes the class of its cell to one of them when it is quantized."""
 
 import types
+from typing import Any
 
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
-from tf_rnn_ops.keras.path import cells, changes, params, quantized
+from tf_rnn_ops.keras.dispatch import cells, changes, params, quantized
+from tf_rnn_ops.keras.layers.projected_lstm_cell import ProjectedLSTMCell
 
 
-class _QuantizedCell:
+class _QuantizedCell(keras.layers.Layer):
     """A cell of float_class whose matrices are int8, with a scale for each column.
 
     The weight is kernel * kernel_scale. With a dtype policy without int8 it is a cell of float_class.
     """
 
-    float_class: type
+    float_class: Any
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         """Remembers the methods of the subclass."""
         super().__init_subclass__(**kwargs)
         changes.remember(cls)
 
-    def add_weight(self, *args, **kwargs):
+    def add_weight(self, *args: Any, **kwargs: Any) -> keras.Variable:
         """As in Keras, but the matrices are int8, and each gets scales. The bias is not cast."""
         name = kwargs.get("name")
         if self.quantization_mode != "int8":
@@ -42,7 +43,9 @@ class _QuantizedCell:
         setattr(self, f"{name}_scale", scale)
         return matrix
 
-    def quantized_call(self, inputs, states, training=False):
+    def quantized_call(
+        self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool | None = False
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Runs one step, in training with dequantized weights.
 
         Args:
@@ -70,13 +73,13 @@ class _Dequantized:
     Methods of the float class see the float weights, and all else is that of the cell.
     """
 
-    def __init__(self, cell):
+    def __init__(self, cell: keras.layers.Layer) -> None:
         self._cell = cell
         for name in (*cells.MATRICES, "bias"):
             if hasattr(cell, name):
                 setattr(self, name, params.weight_of(cell, name))
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         value = getattr(self._cell, name)
         if name in vars(self._cell.float_class) and isinstance(value, types.MethodType):
             return types.MethodType(value.__func__, self)

@@ -1,11 +1,12 @@
 """A layer that runs another layer from the last step to the first."""
 
+from typing import Any
+
 import keras
+import tensorflow as tf
 
-_PACKAGE = "tf_rnn_ops"
 
-
-@keras.saving.register_keras_serializable(package=_PACKAGE)
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
 class Reversed(keras.layers.Wrapper):
     """Runs a recurrent layer from the last step to the first, with the output in the order of the input.
 
@@ -13,7 +14,7 @@ class Reversed(keras.layers.Wrapper):
 
     Args:
         layer: A recurrent layer with go_backwards=True, batch first.
-        **kwargs: Arguments of keras.layers.Layer.
+        activity_regularizer, name, dtype, trainable: As for every Keras layer.
 
     Raises:
         ValueError: The layer has no go_backwards, go_backwards is False, or the layer returns sequences
@@ -21,15 +22,28 @@ class Reversed(keras.layers.Wrapper):
 
     Example:
         >>> import numpy as np
-        >>> from tf_rnn_ops.keras import GRU
-        >>> from tf_rnn_ops.keras.layers.reversed import Reversed
+        >>> from tf_rnn_ops.keras import GRU, Reversed
         >>> layer = Reversed(GRU(4, return_sequences=True, go_backwards=True))
         >>> layer(np.ones([2, 5, 3], "float32")).shape
         TensorShape([2, 5, 4])
     """
 
-    def __init__(self, layer, **kwargs):
-        super().__init__(layer, **kwargs)
+    def __init__(
+        self,
+        layer: keras.layers.Layer,
+        *,
+        activity_regularizer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool = True,
+    ) -> None:
+        super().__init__(
+            layer,
+            activity_regularizer=activity_regularizer,
+            name=name,
+            dtype=dtype,
+            trainable=trainable,
+        )
         if not hasattr(layer, "go_backwards"):
             raise ValueError(
                 "The layer in Reversed must be a recurrent layer with go_backwards=True, but "
@@ -44,7 +58,13 @@ class Reversed(keras.layers.Wrapper):
             )
         self.supports_masking = True
 
-    def call(self, sequences, initial_state=None, mask=None, training=None):
+    def call(
+        self,
+        sequences: tf.Tensor,
+        initial_state: Any = None,
+        mask: Any = None,
+        training: bool | None = None,
+    ) -> Any:
         """Runs the layer with the arguments of the layer."""
         output = self.layer(sequences, initial_state=initial_state, mask=mask, training=training)
         if not self.layer.return_sequences:
@@ -53,10 +73,12 @@ class Reversed(keras.layers.Wrapper):
             return (keras.ops.flip(output[0], axis=1), *output[1:])
         return keras.ops.flip(output, axis=1)
 
-    def compute_output_shape(self, sequences_shape, initial_state_shape=None):
+    def compute_output_shape(
+        self, sequences_shape: tuple[int | None, ...], initial_state_shape: Any = None
+    ) -> Any:
         """The shapes of the layer's outputs."""
         return self.layer.compute_output_shape(sequences_shape, initial_state_shape)
 
-    def compute_mask(self, inputs, mask):
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """The masks of the layer. The mask of a sequence is in the order of the input."""
         return self.layer.compute_mask(inputs, mask)

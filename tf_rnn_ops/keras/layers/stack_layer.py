@@ -1,39 +1,26 @@
 """The computation of the stacks."""
 
+from typing import Any, Callable
+
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops.keras._internals.layers import untrack
+from tf_rnn_ops.keras.dispatch import eligibility, masks
+from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
 from tf_rnn_ops.keras.layers import policies, stack_weights
-from tf_rnn_ops.keras.layers.options import given
-from tf_rnn_ops.keras.layers.stack_options import StackOptions
-from tf_rnn_ops.keras.path import eligibility, masks
-from tf_rnn_ops.keras.path.fused import can_keep_packed
+from tf_rnn_ops.keras.layers.stack_options import NO_INT8, StackOptions
 from tf_rnn_ops.native.tf_internals import tracing
 
-_NO_INT8 = "stacks have float weights"
 _BAD_MASK = "The mask must be True first and then False in each sequence. Valid steps:"
 
 
 class CudnnStack(StackOptions):
     """The base of the four stacks."""
 
-    def __init__(
-        self, units: int, *, num_layers=1, direction="unidirectional", dropout=0.0,
-        input_mode="linear_input", num_proj=0, return_sequences=False, return_state=False,
-        time_major=False, kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, use_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, go_backwards=False, stateful=False,
-        seed=None, activity_regularizer=None, name=None, dtype=None, trainable=True,
-        input_shape=None,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
-        policies.check_mode(self, _NO_INT8)
-
-    def build(self, input_shape):
-        policies.check_mode(self, _NO_INT8)  # with a DTypePolicyMap only now known
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
+        policies.check_mode(self, NO_INT8)  # with a DTypePolicyMap only now known
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "The input must have three dimensions, the last of a known size, but its shape is "
@@ -50,18 +37,18 @@ class CudnnStack(StackOptions):
         if self.stateful:
             self._create_states(input_shape[self._batch_axis])
 
-    def _initial_params(self, dtype):
+    def _initial_params(self, dtype: Any) -> tf.Tensor:
         of_weights = self._of_weights("initializer")
         return stack_weights.initial(self.layout, dtype, *of_weights, self.unit_forget_bias)
 
-    def _of_weights(self, what):
+    def _of_weights(self, what: str) -> tuple[Any, Any, Any]:
         """The initializers, regularizers or constraints of kernels, recurrent kernels and biases."""
         kernel, recurrent, bias = (
             getattr(self, f"{name}_{what}") for name in ("kernel", "recurrent", "bias")
         )
         return kernel, recurrent, bias if self.use_bias else None
 
-    def _create_states(self, batch):
+    def _create_states(self, batch: Any) -> None:
         if self.states is not None:
             self.reset_state()
             return
@@ -84,12 +71,12 @@ class CudnnStack(StackOptions):
             untrack(self, state)
 
     @property
-    def states(self):
+    def states(self) -> list[keras.Variable] | None:
         """The variables of stateful=True, shaped as initial_state; None until the layer is built."""
         states = [state for state in (self._state_h, self._state_c) if state is not None]
         return states or None
 
-    def get_initial_state(self, batch_size):
+    def get_initial_state(self, batch_size: int | None) -> list[tf.Tensor]:
         """The states with which a call begins without initial_state: zeros.
 
         Args:
@@ -103,34 +90,34 @@ class CudnnStack(StackOptions):
             for size in self._state_sizes
         ]
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         """Sets the states that stateful=True keeps to 0."""
         for state in self.states or ():
             state.assign(tf.zeros(state.shape, state.dtype))
 
-    def reset_states(self):
+    def reset_states(self) -> None:
         """The same as reset_state()."""
         self.reset_state()
 
     @property
-    def _state_sizes(self):
+    def _state_sizes(self) -> list[int]:
         """S and, for an LSTM, H."""
         return [self.hidden_size, self.units][: 2 if self.rnn_mode == "lstm" else 1]
 
-    def _state_shape(self, batch, size):
+    def _state_shape(self, batch: Any, size: int) -> list[Any]:
         count = self.num_layers * self.num_directions
         return [count, batch, size] if self.time_major else [batch, count, size]
 
     def call(
         self,
-        sequences,
-        initial_state=None,
-        mask=None,
-        training=None,
-        sequence_lengths=None,
-        dropout_seed=None,
-        sequences_mask=None,
-    ):
+        sequences: Any,
+        initial_state: Any = None,
+        mask: Any = None,
+        training: bool | None = None,
+        sequence_lengths: Any = None,
+        dropout_seed: Any = None,
+        sequences_mask: Any = None,
+    ) -> Any:
         """Runs the stack.
 
         Args:
@@ -185,7 +172,7 @@ class CudnnStack(StackOptions):
         }
         result = self._train(tensors, dropout_seed) if training else self._infer(tensors)
         if self.stateful:
-            for state, new in zip(self.states, (result.output_h, result.output_c)):
+            for state, new in zip(self.states or (), (result.output_h, result.output_c)):
                 state.assign(new)
         output = self._output(result, sequence_lengths)
         if not self.return_state:
@@ -194,7 +181,7 @@ class CudnnStack(StackOptions):
             return output, result.output_h, result.output_c
         return output, result.output_h
 
-    def _output(self, result, lengths):
+    def _output(self, result: Any, lengths: tf.Tensor) -> tf.Tensor:
         """The first output of a call, from the results of the op."""
         if not self.return_sequences:
             return self._last_output(result.output_h)
@@ -204,14 +191,14 @@ class CudnnStack(StackOptions):
         return tf.reverse(self._reverse_valid(result.output, lengths), [self._time_axis])
 
     @property
-    def _batch_axis(self):
+    def _batch_axis(self) -> int:
         return 1 if self.time_major else 0
 
     @property
-    def _time_axis(self):
+    def _time_axis(self) -> int:
         return 0 if self.time_major else 1
 
-    def _check_batch(self, batch):
+    def _check_batch(self, batch: Any) -> None:
         if self.states is None:
             raise ValueError(
                 f"stateful of {self.name!r} must be True when the layer is built, but it has no states."
@@ -223,7 +210,7 @@ class CudnnStack(StackOptions):
                 f"stateful=True keeps, but its batch is {batch}."
             )
 
-    def _reverse_valid(self, sequences, lengths):
+    def _reverse_valid(self, sequences: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
         """Reverses the valid steps of each sequence. The padding does not move."""
         batch_axis, time_axis = self._batch_axis, self._time_axis
         # The op reports lengths out of range, with the name of the argument. WHY not clip_by_value: see
@@ -232,7 +219,7 @@ class CudnnStack(StackOptions):
         return tf.reverse_sequence(sequences, lengths, seq_axis=time_axis, batch_axis=batch_axis)
 
     @property
-    def _network(self):
+    def _network(self) -> dict[str, Any]:
         """The attributes that all ops of the network have in common."""
         return {
             "rnn_mode": self.rnn_mode,
@@ -241,14 +228,14 @@ class CudnnStack(StackOptions):
             "num_proj": self.num_proj,
         }
 
-    def _params(self):
+    def _params(self) -> tuple[tf.Tensor, tf.Tensor]:
         """The params in the compute type. With use_bias=False no gradient reaches the biases."""
         params = tf.cast(tf.convert_to_tensor(self.params), self.compute_dtype)
         if self.use_bias or not tracing.may_record():
             return params, params
         return params, stack_weights.without_bias_gradient(self.layout, params)
 
-    def _train(self, tensors, seed):
+    def _train(self, tensors: dict[str, tf.Tensor], seed: Any) -> Any:
         tensors["params"] = self._params()[1]
         if self.seed_generator is None:
             return raw_ops.CudnnRNNV3(**tensors, **self._network, time_major=self.time_major)
@@ -261,12 +248,12 @@ class CudnnStack(StackOptions):
             time_major=self.time_major,
         )
 
-    def rematerialized_call(self, fn, *args, **kwargs):
+    def rematerialized_call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
         seeds = [] if self.seed_generator is None else [self.seed_generator]
         return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
 
-    def _infer(self, tensors):
+    def _infer(self, tensors: dict[str, tf.Tensor]) -> Any:
         params, tensors["params"] = self._params()
         if not can_keep_packed(self):
             return raw_ops.CudnnRNNV3(
@@ -284,14 +271,16 @@ class CudnnStack(StackOptions):
             **tensors, **self._network, packed=packed, time_major=self.time_major
         )
 
-    def _in_compute_dtype(self, inputs):
+    def _in_compute_dtype(self, inputs: tf.Tensor) -> tf.Tensor:
         if not eligibility.is_numeric(inputs.dtype):
             raise tf.errors.InvalidArgumentError(
                 None, None, f"sequences must be numbers, but their type is {inputs.dtype.name}."
             )
         return tf.cast(inputs, self.compute_dtype)
 
-    def _lengths_from_mask(self, mask, inputs, batch, time):
+    def _lengths_from_mask(
+        self, mask: tf.Tensor | None, inputs: tf.Tensor, batch: Any, time: Any
+    ) -> tf.Tensor:
         if mask is None:
             return tf.fill([batch], time)
         mask = masks.as_booleans(mask, inputs, batch_axis=self._batch_axis)
@@ -309,7 +298,7 @@ class CudnnStack(StackOptions):
         with tf.control_dependencies([check]):
             return tf.identity(lengths)
 
-    def _as_lengths(self, lengths, inputs):
+    def _as_lengths(self, lengths: Any, inputs: tf.Tensor) -> tf.Tensor:
         """The argument sequence_lengths, in the op's type."""
         lengths = tf.convert_to_tensor(lengths)
         if lengths.dtype in (tf.float32, tf.float64):
@@ -334,7 +323,9 @@ class CudnnStack(StackOptions):
         lengths = tf.clip_by_value(wide, -1, tf.int32.max)
         return tf.cast(lengths, tf.int32)
 
-    def _initial_states(self, states, inputs, batch):
+    def _initial_states(
+        self, states: Any, inputs: tf.Tensor, batch: Any
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns input_h and input_c of the op."""
         sizes = self._state_sizes
         if states is None:
@@ -359,7 +350,7 @@ class CudnnStack(StackOptions):
                 )
         return states[0], states[1] if len(states) == 2 else tf.zeros([], inputs.dtype)
 
-    def _last_output(self, output_h):
+    def _last_output(self, output_h: tf.Tensor) -> tf.Tensor:
         last = -self.num_directions
         if self.time_major:
             output_h = tf.transpose(output_h[last:], [1, 0, 2])
@@ -367,15 +358,19 @@ class CudnnStack(StackOptions):
             output_h = output_h[:, last:]
         return tf.reshape(output_h, [-1, self.num_directions * self.hidden_size])
 
-    def quantize(self, mode=None, type_check=True, config=None):
+    def quantize(
+        self, mode: str | None = None, type_check: bool = True, config: Any = None
+    ) -> None:
         """Raises NotImplementedError, which Keras shows as a warning; see keras.layers.Layer."""
         policies.withdraw(self)
         raise NotImplementedError(
-            f"The stack {self.name!r} cannot be quantized: {_NO_INT8}. "
+            f"The stack {self.name!r} cannot be quantized: {NO_INT8}. "
             "tf_rnn_ops.keras.convert(model, quantize='int8') makes layers with int8 weights of it."
         )
 
-    def compute_output_shape(self, sequences_shape, initial_state_shape=None):
+    def compute_output_shape(
+        self, sequences_shape: tuple[int | None, ...], initial_state_shape: Any = None
+    ) -> Any:
         sequences_shape = tuple(sequences_shape)
         batch = sequences_shape[self._batch_axis]
         size = self.num_directions * self.hidden_size
@@ -384,7 +379,7 @@ class CudnnStack(StackOptions):
             return output
         return (output, *(tuple(self._state_shape(batch, size)) for size in self._state_sizes))
 
-    def compute_mask(self, inputs, previous_mask):
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
         mask = keras.tree.flatten(previous_mask)[0] if previous_mask is not None else None
         output_mask = mask if self.return_sequences else None
         if not self.return_state:
@@ -392,7 +387,7 @@ class CudnnStack(StackOptions):
         return (output_mask, *[None] * (2 if self.rnn_mode == "lstm" else 1))
 
 
-def _size(tensor, axis):
+def _size(tensor: tf.Tensor, axis: int) -> Any:
     """A size: a number if it is known, which saves two ops in an eager call, otherwise a tensor."""
     known = tensor.shape[axis]
     return tf.shape(tensor)[axis] if known is None else known

@@ -1,25 +1,22 @@
 """The options of a stack, its files of weights, and its conversion from other frameworks."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 
 from tf_rnn_ops import _seeds
-from tf_rnn_ops.keras.layers import numbers
-from tf_rnn_ops.keras.layers.drop_in import with_package
-from tf_rnn_ops.keras.layers.options import (
-    FLAG,
-    INITIALIZER,
-    Option,
-    WithOptions,
-    constraints,
-    regularizers,
-)
-from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.layers import numeric_arguments, policies
+from tf_rnn_ops.keras.layers.arguments import LayerArguments, passes_on
+from tf_rnn_ops.keras.layers.op_layer import with_package
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import num_directions
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+NO_INT8 = "stacks have float weights"
 # Names in files of weights.
 _SEED_STATE = "seed_state"
 _NETWORK = "network"
@@ -27,38 +24,67 @@ _NETWORK = "network"
 _OF_NETWORK = ("num_layers", "direction", "input_mode", "num_proj")
 
 
-class StackOptions(WithOptions, keras.layers.Layer):
+class StackOptions(keras.layers.Layer):
     """A stack without its computation; CudnnLSTM explains the arguments."""
 
-    rnn_mode: str  # the classes in stack.py set it
+    rnn_mode: str  # the classes in cudnn.py set it
 
     # Keras's layers have these properties.
     activation = staticmethod(keras.activations.tanh)
     recurrent_dropout = 0.0
 
-    options = {
-        "num_layers": Option(),
-        "direction": Option(),
-        "dropout": Option(numbers.fraction),
-        "input_mode": Option(),
-        "num_proj": Option(lambda name, value: 0 if value is None else value),
-        "return_sequences": FLAG,
-        "return_state": FLAG,
-        "time_major": FLAG,
-        "kernel_initializer": INITIALIZER,
-        "recurrent_initializer": INITIALIZER,
-        "bias_initializer": INITIALIZER,
-        "unit_forget_bias": FLAG,
-        "use_bias": FLAG,
-        **regularizers("kernel", "recurrent", "bias"),
-        **constraints("kernel", "recurrent", "bias"),
-        "go_backwards": FLAG,
-        "stateful": FLAG,
-        "seed": Option(lambda name, value: _seeds.checked(value), _seeds.to_config),
-    }
-
-    def __init__(self, units: int, **kwargs: Any) -> None:
+    @passes_on(keras.layers.Layer, input_shape=None)
+    def __init__(
+        self,
+        units: int,
+        *,
+        num_layers: int = 1,
+        direction: str = "unidirectional",
+        dropout: float = 0.0,
+        input_mode: str = "linear_input",
+        num_proj: int | None = 0,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        time_major: bool = False,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        unit_forget_bias: bool = True,
+        use_bias: bool = True,
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        seed: Any = None,
+        **kwargs: "Unpack[LayerArguments]",
+    ) -> None:
         super().__init__(**kwargs)
+        self.num_layers = num_layers
+        self.direction = direction
+        self.dropout = numeric_arguments.fraction("dropout", dropout)
+        self.input_mode = input_mode
+        self.num_proj = 0 if num_proj is None else num_proj
+        self.return_sequences = bool(return_sequences)
+        self.return_state = bool(return_state)
+        self.time_major = bool(time_major)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.unit_forget_bias = bool(unit_forget_bias)
+        self.use_bias = bool(use_bias)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = keras.regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        self.go_backwards = bool(go_backwards)
+        self.stateful = bool(stateful)
+        self.seed = _seeds.checked(seed)
         self._set_network(units)
         # A state exists only with dropout between layers.
         self.seed_generator: Any = None
@@ -68,8 +94,9 @@ class StackOptions(WithOptions, keras.layers.Layer):
             self._seed_state = self.seed_generator.state.value
         self._state_h = self._state_c = None
         self._set_what_keras_reads()
+        policies.check_mode(self, NO_INT8)
 
-    def _set_network(self, units):
+    def _set_network(self, units: int) -> None:
         if not isinstance(units, (int, np.integer)) or units < 1:
             raise ValueError(f"units must be a positive integer, but it is {units!r}.")
         self.units = int(units)
@@ -79,7 +106,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
         # JSON cannot write NumPy's numbers.
         self.num_layers, self.num_proj = int(self.num_layers), int(self.num_proj)
 
-    def _set_what_keras_reads(self):
+    def _set_what_keras_reads(self) -> None:
         if self.time_major and self.activity_regularizer is not None:
             raise ValueError(
                 f"activity_regularizer of {self.name!r} must be None with time_major=True, because "
@@ -93,11 +120,11 @@ class StackOptions(WithOptions, keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
     @property
-    def hidden_size(self):
+    def hidden_size(self) -> int:
         """The size of a hidden state, S."""
         return self.num_proj or self.units
 
-    def make_layout(self, input_size):
+    def make_layout(self, input_size: int) -> Layout:
         """The Layout of the stack for an input size."""
         return Layout(
             self.rnn_mode,
@@ -109,26 +136,51 @@ class StackOptions(WithOptions, keras.layers.Layer):
             num_proj=self.num_proj,
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        return {**super().get_config(), "units": self.units}
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "num_layers": self.num_layers,
+            "direction": self.direction,
+            "dropout": self.dropout,
+            "input_mode": self.input_mode,
+            "num_proj": self.num_proj,
+            "return_sequences": self.return_sequences,
+            "return_state": self.return_state,
+            "time_major": self.time_major,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "unit_forget_bias": self.unit_forget_bias,
+            "use_bias": self.use_bias,
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+            "recurrent_regularizer": keras.regularizers.serialize(self.recurrent_regularizer),
+            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
+            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
+            "recurrent_constraint": keras.constraints.serialize(self.recurrent_constraint),
+            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
+            "go_backwards": self.go_backwards,
+            "stateful": self.stateful,
+            "seed": _seeds.to_config(self.seed),
+        }
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return with_package(self, super().__repr__())
 
-    def set_weights(self, weights):
+    def set_weights(self, weights: Any) -> None:
         """Sets the weights. With use_bias=False their biases must be 0. See keras.layers.Layer."""
         if self.built and len(weights) == 1 and np.shape(weights[0]) == (self.layout.size,):
             self._check_biases(weights[0])
         super().set_weights(weights)
 
-    def _check_biases(self, params):
+    def _check_biases(self, params: Any) -> None:
         if not self.use_bias and np.any(self.layout.unpack(np.asarray(params))[1]):
             raise ValueError(
                 f"use_bias=False of {self.name!r} needs biases of 0, but the weights have nonzero biases."
             )
 
-    def save_own_variables(self, store):
+    def save_own_variables(self, store: Any) -> None:
         super().save_own_variables(store)
         # Keras does not save the states of generators.
         if self.seed_generator is not None:
@@ -136,19 +188,19 @@ class StackOptions(WithOptions, keras.layers.Layer):
         if self.built:
             store[_NETWORK] = np.frombuffer(_description(self.layout).encode(), np.uint8)
 
-    def load_own_variables(self, store):
-        found = {name: store[name] for name in store.keys()}
-        seed_state, network = found.pop(_SEED_STATE, None), found.pop(_NETWORK, None)
+    def load_own_variables(self, store: Any) -> None:
+        arrays: dict[str, Any] = {name: store[name] for name in store.keys()}
+        seed_state, network = arrays.pop(_SEED_STATE, None), arrays.pop(_NETWORK, None)
         if network is not None and self.built:
-            saved, own = bytes(np.asarray(network)).decode(), _description(self.layout)
-            if saved != own:
+            saved, expected = bytes(np.asarray(network)).decode(), _description(self.layout)
+            if saved != expected:
                 raise ValueError(
                     f"The saved weights belong to a network with {saved}, but the layer "
-                    f"{self.name!r} has {own}."
+                    f"{self.name!r} has {expected}."
                 )
-        if self.built and np.shape(found.get("0")) == (self.layout.size,):
-            self._check_biases(found["0"])
-        super().load_own_variables(found)
+        if self.built and "0" in arrays and np.shape(arrays["0"]) == (self.layout.size,):
+            self._check_biases(arrays["0"])
+        super().load_own_variables(arrays)
         if self.seed_generator is not None and seed_state is not None:
             self.seed_generator.state.assign(seed_state)
 
@@ -193,8 +245,15 @@ class StackOptions(WithOptions, keras.layers.Layer):
         return layer
 
 
-def _description(layout):
+def _description(layout: Layout) -> str:
     """A description of the network of a buffer."""
-    names = ("rnn_mode", "num_layers", "num_units", "input_size")
-    names += ("input_mode", "direction", "num_proj")
+    names = (
+        "rnn_mode",
+        "num_layers",
+        "num_units",
+        "input_size",
+        "input_mode",
+        "direction",
+        "num_proj",
+    )
     return ", ".join(f"{name}={getattr(layout, name)!r}" for name in names)

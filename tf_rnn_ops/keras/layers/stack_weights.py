@@ -2,11 +2,12 @@
 
 import itertools
 import operator
-from typing import NamedTuple
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 import tensorflow as tf
 
 from tf_rnn_ops._initializers import nth_use
+from tf_rnn_ops.params import Block, Layout
 
 
 class _Piece(NamedTuple):
@@ -26,26 +27,28 @@ class _Piece(NamedTuple):
     end: int
     shape: tuple
 
-    def of(self, buffer):
+    def of(self, buffer: tf.Tensor) -> tf.Tensor:
         """The matrix [in, rows] or the vector."""
         values = tf.reshape(buffer[self.start : self.end], self.shape)
         return tf.transpose(values) if len(self.shape) == 2 else values
 
 
-def _pieces(blocks):
+def _pieces(blocks: Iterable[Block]) -> Iterator[_Piece]:
     groups = itertools.groupby(blocks, operator.attrgetter("layer", "direction", "source"))
-    for (_, _, source), group in groups:
-        group = list(group)
+    for (_, _, source), gates in groups:
+        group = list(gates)
         rows = sum(block.shape[0] for block in group)
         yield _Piece(source, group, group[0].offset, group[-1].end, (rows, *group[0].shape[1:]))
 
 
-def _matrices(layout):
+def _matrices(layout: Layout) -> list[_Piece]:
     """The matrices that exist. With skip_input the first layer has no matrix for its input."""
     return [piece for piece in _pieces(layout.weights) if piece.end > piece.start]
 
 
-def initial(layout, dtype, kernel, recurrent, bias, unit_forget_bias):
+def initial(
+    layout: Layout, dtype: Any, kernel: Any, recurrent: Any, bias: Any, unit_forget_bias: bool
+) -> tf.Tensor:
     """Makes the initial buffer, with Keras's initialization for each layer and direction.
 
     WHY tensors, not arrays: Keras may build a layer while it traces a function.
@@ -80,13 +83,15 @@ def initial(layout, dtype, kernel, recurrent, bias, unit_forget_bias):
     return tf.concat([tf.reshape(value, [-1]) for value in values], axis=0)
 
 
-def _draw(initializer, index, shape, dtype):
+def _draw(initializer: Any, index: int, shape: tuple[int, ...], dtype: Any) -> tf.Tensor:
     # WHY float32: TensorFlow has no QR decomposition in bfloat16, which 'orthogonal' needs.
     drawn = "float32" if dtype == "bfloat16" else dtype
     return tf.cast(nth_use(initializer, index)(shape, dtype=drawn), dtype)
 
 
-def regularizer(layout, kernel, recurrent, bias):
+def regularizer(
+    layout: Layout, kernel: Any, recurrent: Any, bias: Any
+) -> Callable[[tf.Tensor], tf.Tensor] | None:
     """The sum of the regularizers of a stack of Keras layers; None without regularizers.
 
     Args:
@@ -102,13 +107,13 @@ def regularizer(layout, kernel, recurrent, bias):
     if kernel is None and recurrent is None and bias is None:
         return None
 
-    def loss(buffer):
+    def loss(buffer: tf.Tensor) -> tf.Tensor:
         buffer = tf.convert_to_tensor(buffer)
         terms = []
         for piece in _matrices(layout):
-            one = recurrent if piece.source == "recurrent" else kernel
-            if one is not None:
-                terms.append(one(piece.of(buffer)))
+            function = recurrent if piece.source == "recurrent" else kernel
+            if function is not None:
+                terms.append(function(piece.of(buffer)))
         pieces = list(_pieces(layout.biases)) if bias is not None else []
         for inputs, states in zip(pieces[::2], pieces[1::2]):
             pair = [inputs.of(buffer), states.of(buffer)]
@@ -118,7 +123,9 @@ def regularizer(layout, kernel, recurrent, bias):
     return loss
 
 
-def constraint(layout, kernel, recurrent, bias):
+def constraint(
+    layout: Layout, kernel: Any, recurrent: Any, bias: Any
+) -> Callable[[tf.Tensor], tf.Tensor] | None:
     """Makes a function that applies constraints to each matrix and each bias; None without constraints.
 
     Args:
@@ -133,22 +140,22 @@ def constraint(layout, kernel, recurrent, bias):
     if kernel is None and recurrent is None and bias is None:
         return None
 
-    def constrained(buffer):
+    def constrained(buffer: tf.Tensor) -> tf.Tensor:
         buffer = tf.convert_to_tensor(buffer)
         values = []
         for piece in [*_matrices(layout), *_pieces(layout.biases)]:
             value = piece.of(buffer)
-            one = {"recurrent": recurrent}.get(piece.source, kernel)
-            one = bias if len(piece.shape) == 1 else one
-            if one is not None:
-                value = tf.convert_to_tensor(one(value))
+            function = {"recurrent": recurrent}.get(piece.source, kernel)
+            function = bias if len(piece.shape) == 1 else function
+            if function is not None:
+                value = tf.convert_to_tensor(function(value))
             values.append(tf.reshape(tf.transpose(value), [-1]))
         return tf.concat(values, axis=0)
 
     return constrained
 
 
-def without_bias_gradient(layout, buffer):
+def without_bias_gradient(layout: Layout, buffer: tf.Tensor) -> tf.Tensor:
     """The buffer, through which no gradient reaches the biases."""
     first = layout.biases[0].offset
     weights, biases = tf.split(buffer, [first, layout.size - first])

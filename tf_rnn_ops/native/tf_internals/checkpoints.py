@@ -2,7 +2,9 @@
 
 import copy
 import functools
-from typing import Any
+from typing import Any, Callable
+
+import tensorflow as tf
 
 from tf_rnn_ops.native.tf_internals.lookup import base_class, find, missing, need
 
@@ -28,18 +30,18 @@ class Part(_Trackable):
     calls. Without them the constructor raises RuntimeError.
     """
 
-    def checkpoint_tensors(self):
+    def checkpoint_tensors(self) -> Any:
         """{name: tensor} to save."""
         raise NotImplementedError
 
-    def restore_checkpoint(self, tensors):
+    def restore_checkpoint(self, tensors: Any) -> None:
         """Sets the object from {name: tensor}; returns the operation."""
         raise NotImplementedError
 
-    def _serialize_to_tensors(self):
+    def _serialize_to_tensors(self) -> Any:
         return self.checkpoint_tensors()
 
-    def _restore_from_tensors(self, restored_tensors):
+    def _restore_from_tensors(self, restored_tensors: Any) -> None:
         return self.restore_checkpoint(restored_tensors)
 
 
@@ -53,7 +55,7 @@ class Saveable(_SaveableObject, Part):
         variables: The tf.Variables whose values the tensors are computed from.
     """
 
-    def __init__(self, name, tensors, variables):
+    def __init__(self, name: str, tensors: Any, variables: Any) -> None:
         """Makes the specifications.
 
         Args:
@@ -67,7 +69,9 @@ class Saveable(_SaveableObject, Part):
         super().__init__(None, specs, name)
         self.variables = variables
 
-    def _export_to_saved_model_graph(self, object_map, tensor_map, options, **kwargs):
+    def _export_to_saved_model_graph(
+        self, object_map: Any, tensor_map: Any, options: Any, **kwargs: Any
+    ) -> Any:
         # In a SavedModel the copies of the variables are saved, not the variables.
         resources = []
         for variable in self.variables:
@@ -87,21 +91,21 @@ class Module(_Module):
     Without them the constructor raises RuntimeError.
     """
 
-    def dependencies(self, in_checkpoint):
+    def dependencies(self, in_checkpoint: Any) -> Any:
         """{name: object}, in addition to the attributes; `in_checkpoint` is False for a SavedModel."""
         raise NotImplementedError
 
-    def restore_deferred(self, dependencies):
+    def restore_deferred(self, dependencies: Any) -> None:
         """Restores dependencies that did not exist when the checkpoint was read."""
         for name, child in dependencies.items():
             self._handle_deferred_dependencies(name, child)
 
-    def _trackable_children(self, save_type="checkpoint", **kwargs):
+    def _trackable_children(self, save_type: Any = "checkpoint", **kwargs: Any) -> Any:
         children = super()._trackable_children(save_type, **kwargs)
         return {**children, **self.dependencies(save_type == "checkpoint")}
 
 
-def untracked(method):
+def untracked(method: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a method of a Module. Attributes that it sets are not dependencies.
 
     Needs no_automatic_dependency_tracking of tf.__internal__.tracking. Without it the method raises RuntimeError.
@@ -112,13 +116,13 @@ def untracked(method):
         return decorator(method)
 
     @functools.wraps(method)
-    def fail(self, *args, **kwargs):
+    def fail(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(missing(name, _LOSS))
 
     return fail
 
 
-def name_of_variable(variable):
+def name_of_variable(variable: tf.Variable) -> str:
     """A unique name of a variable, since the names of eager variables are not unique.
 
     Needs _unique_id of a tf.Variable, which reference variables lack. Without it the name in the graph is

@@ -21,7 +21,7 @@ def graph_of_function(function_def: Any) -> tuple[Any, dict[str, str]]:
     return need(_FUNCTIONS, "tf_rnn_ops.portable cannot find shapes in functions")(function_def)
 
 
-def without_scope(name, scope):
+def without_scope(name: str, scope: str) -> str:
     """A name in a graph without the scope that is exported.
 
     Needs strip_name_scope() of framework.ops. Without it the export of a table of SAVEABLE_OBJECTS raises RuntimeError.
@@ -29,7 +29,7 @@ def without_scope(name, scope):
     return need(f"{_OPS}strip_name_scope", _META_GRAPHS)(name, scope)
 
 
-def with_scope(name, scope):
+def with_scope(name: str, scope: str) -> str:
     """A name in a graph with the scope into which it is imported.
 
     Needs prepend_name_scope() of framework.ops. Without it the import of a table of SAVEABLE_OBJECTS raises RuntimeError.
@@ -37,7 +37,7 @@ def with_scope(name, scope):
     return need(f"{_OPS}prepend_name_scope", _META_GRAPHS)(name, scope)
 
 
-def register_collection(key, proto_type, to_proto, from_proto):
+def register_collection(key: Any, proto_type: Any, to_proto: Any, from_proto: Any) -> None:
     """Registers the functions that write and read a collection in a MetaGraph, unless they are registered.
 
     Needs get_to_proto_function() and register_proto_function() of framework.ops. Without them this warns.

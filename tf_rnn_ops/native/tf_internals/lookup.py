@@ -3,13 +3,14 @@
 import functools
 import importlib
 import warnings
+from typing import Any, Iterable
 
 import tensorflow as tf
 
 from tf_rnn_ops.native.versions import TENSORFLOW
 
 
-def find(name):
+def find(name: str) -> Any:
     """A private name of TensorFlow.
 
     Args:
@@ -25,7 +26,7 @@ def find(name):
         return None
 
 
-def missing(name, loss):
+def missing(name: str, loss: str) -> str:
     """The sentence on a missing name; `loss` names the feature that does not work without it."""
     return (
         f"{loss}, because TensorFlow {tf.__version__} has no {name.replace(':', '.')}, which TensorFlow "
@@ -33,27 +34,27 @@ def missing(name, loss):
     )
 
 
-def need(name, loss):
+def need(name: str, loss: str) -> Any:
     """Like find, but the name must exist.
 
     Raises:
         RuntimeError: There is no such name.
     """
-    found = find(name)
-    if found is None:
+    value = find(name)
+    if value is None:
         raise RuntimeError(missing(name, loss))
-    return found
+    return value
 
 
-def want(name, loss):
+def want(name: str, loss: str) -> Any:
     """Like find, but warns if there is no such name."""
-    found = find(name)
-    if found is None:
+    value = find(name)
+    if value is None:
         warnings.warn(missing(name, loss), stacklevel=3)
-    return found
+    return value
 
 
-def base_class(name, loss, methods=()):
+def base_class(name: str, loss: str, methods: Iterable[str] = ()) -> Any:
     """A class to derive from, whose private methods a subclass defines or calls.
 
     Args:
@@ -64,12 +65,12 @@ def base_class(name, loss, methods=()):
     Returns:
         The class. If the class or a method is missing, a class whose constructor raises RuntimeError.
     """
-    found = find(name)
-    gone = [name] if found is None else [f"{name}.{m}" for m in methods if not hasattr(found, m)]
+    value = find(name)
+    gone = [name] if value is None else [f"{name}.{m}" for m in methods if not hasattr(value, m)]
     if not gone:
-        return found
+        return value
 
-    def fail(cls, *args, **kwargs):
+    def fail(cls: type, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(missing(gone[0], loss))
 
     return type("Missing", (), {"__new__": fail})

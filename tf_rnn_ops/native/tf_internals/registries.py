@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 from tf_rnn_ops import _patches
 from tf_rnn_ops.native.tf_internals.lookup import need, want
@@ -32,12 +32,12 @@ def leave_out_of_check_numerics(outputs: Iterable[tuple[str, int]]) -> None:
 
 
 @functools.cache
-def _statistics():
+def _statistics() -> Any:
     loss = "TensorFlow's profiler does not count the operations of recurrent ops"
     return want(f"{_OPS}RegisterStatistics", loss), want(f"{_OPS}OpStats", loss)
 
 
-def register_flops(op_types, count):
+def register_flops(op_types: Iterable[str], count: Callable[..., Any]) -> None:
     """Registers the number of operations of ops for TensorFlow's profiler. A second call changes nothing.
 
     Needs RegisterStatistics and OpStats of framework.ops. Without them this warns, and the profiler counts nothing.
@@ -50,7 +50,7 @@ def register_flops(op_types, count):
     if register is None or op_stats is None:
         return
 
-    def statistics(graph, node):
+    def statistics(graph: Any, node: Any) -> Any:
         return op_stats("flops", count(graph.get_operation_by_name(node.name)))
 
     for op_type in op_types:

@@ -1,17 +1,28 @@
-"""One step of a layer-normalised LSTM, in plain Keras."""
+"""A layer-normalised LSTM: LayerNormLSTMCell and LayerNormLSTM."""
+
+from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.layers.numbers import not_negative, rounded
-from tf_rnn_ops.keras.layers.options import INITIALIZER, Option, given
-from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
-from tf_rnn_ops.keras.path import changes
-from tf_rnn_ops.keras.path.params import as_tensor
+from tf_rnn_ops.keras.dispatch import changes
+from tf_rnn_ops.keras.dispatch.params import as_tensor
+from tf_rnn_ops.keras.layers.arguments import (
+    LSTMArguments,
+    LSTMCellArguments,
+    divide,
+    passes_on,
+)
+from tf_rnn_ops.keras.layers.cell_layer import CellAttribute, LSTMCellLayer
+from tf_rnn_ops.keras.layers.numeric_arguments import not_negative, rounded
+from tf_rnn_ops.keras.layers.op_cell import OpCell, dropped
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
+class LayerNormLSTMCell(OpCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with layer normalization (Ba et al., 2016).
 
     It has the formulas of tensorflow_addons.rnn.LayerNormLSTMCell without recurrent_dropout:
@@ -49,30 +60,35 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         (2, 4)
     """
 
-    options = {
-        "norm_gamma_initializer": INITIALIZER,
-        "norm_beta_initializer": INITIALIZER,
-        "norm_epsilon": Option(not_negative),
-    }
     op_name = "LayerRNN"
 
+    @passes_on(keras.layers.LSTMCell, keras.layers.Layer, implementation=2)
     def __init__(
-        self, units: int, norm_gamma_initializer="ones", norm_beta_initializer="zeros",
-        norm_epsilon=1e-3, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
-        trainable=True,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self,
+        units: int,
+        norm_gamma_initializer: Any = "ones",
+        norm_beta_initializer: Any = "zeros",
+        norm_epsilon: float = 1e-3,
+        **kwargs: "Unpack[LSTMCellArguments]",
+    ) -> None:
+        super().__init__(units, **kwargs)
+        self.norm_gamma_initializer = keras.initializers.get(norm_gamma_initializer)
+        self.norm_beta_initializer = keras.initializers.get(norm_beta_initializer)
+        self.norm_epsilon = not_negative("norm_epsilon", norm_epsilon)
         self.kernel_norm = self._norm("kernel_norm")
         self.recurrent_norm = self._norm("recurrent_norm")
         self.state_norm = self._norm("state_norm")
 
-    def _norm(self, name):
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {
+            **super().get_config(),
+            "norm_gamma_initializer": keras.initializers.serialize(self.norm_gamma_initializer),
+            "norm_beta_initializer": keras.initializers.serialize(self.norm_beta_initializer),
+            "norm_epsilon": self.norm_epsilon,
+        }
+
+    def _norm(self, name: str) -> keras.layers.LayerNormalization:
         return keras.layers.LayerNormalization(
             epsilon=rounded(self.norm_epsilon),
             gamma_initializer=self.norm_gamma_initializer,
@@ -82,14 +98,16 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
             name=name,
         )
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         """Creates the weights."""
         super().build(input_shape)
         self.kernel_norm.build((None, 4 * self.units))
         self.recurrent_norm.build((None, 4 * self.units))
         self.state_norm.build((None, self.units))
 
-    def call(self, inputs, states, training=False):
+    def call(
+        self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool | None = False
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Runs one step.
 
         Args:
@@ -113,8 +131,8 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         h = self.recurrent_activation(z_o) * self.activation(c)
         return h, [h, c]
 
-    def op_reason(self):
-        """Tells why the op cannot compute the cell; see keras/path/cells.py."""
+    def op_reason(self) -> str | None:
+        """Tells why the op cannot compute the cell; see keras/dispatch/cells.py."""
         if not self.norm_epsilon:
             return "norm_epsilon=0; the op needs a positive number"
         for norm in self._norms():
@@ -127,11 +145,11 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
                 return reason
         return None
 
-    def _norms(self):
+    def _norms(self) -> tuple[keras.layers.LayerNormalization, ...]:
         return self.kernel_norm, self.recurrent_norm, self.state_norm
 
-    def op_arguments(self, training):
-        """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
+    def op_arguments(self, training: bool | None) -> dict[str, Any]:
+        """The arguments of the op that come from this kind of cell; see keras/dispatch/cells.py."""
         norms = self._norms()
         rows = [as_tensor(w, self.compute_dtype) for norm in norms for w in (norm.gamma, norm.beta)]
         return {
@@ -141,9 +159,51 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         }
 
 
-def _product(values, weights):
+def _product(values: list[tf.Tensor], weights: keras.Variable) -> tf.Tensor:
     """The product of the values of each gate with its weights, [B, 4*H]."""
     if all(value is values[0] for value in values):
         return keras.ops.matmul(values[0], weights)
     pairs = zip(values, keras.ops.split(weights, 4, axis=1))
     return keras.ops.concatenate([keras.ops.matmul(v, w) for v, w in pairs], axis=1)
+
+
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+class LayerNormLSTM(LSTMCellLayer):
+    """keras.layers.LSTM with layer normalization (Ba et al., 2016), with the loop over time in one op.
+
+    The results are the same as of keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell without
+    recurrent_dropout. LayerNormLSTMCell has the formulas, the weights and the arguments. Every mask is
+    accepted and means the same as in keras.layers.LSTM. Keras's implementation over the cell runs if
+    tf_rnn_ops.keras.LSTM would use it, and with norm_epsilon=0.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> import tf_rnn_ops.keras
+        >>> layer = tf_rnn_ops.keras.LayerNormLSTM(4)
+        >>> tuple(layer(tf.ones([2, 5, 3])).shape)
+        (2, 4)
+    """
+
+    norm_gamma_initializer = CellAttribute()
+    norm_beta_initializer = CellAttribute()
+    norm_epsilon = CellAttribute()
+
+    @passes_on(LayerNormLSTMCell, keras.layers.RNN, input_shape=None)
+    def __init__(
+        self,
+        units: int,
+        norm_gamma_initializer: Any = "ones",
+        norm_beta_initializer: Any = "zeros",
+        norm_epsilon: float = 1e-3,
+        **kwargs: "Unpack[LSTMArguments]",
+    ) -> None:
+        of_cell, of_layer = divide(kwargs)
+        cell = LayerNormLSTMCell(
+            units,
+            norm_gamma_initializer,
+            norm_beta_initializer,
+            norm_epsilon,
+            name="layer_norm_lstm_cell",
+            **of_cell,
+        )
+        super().__init__(cell, **of_layer)

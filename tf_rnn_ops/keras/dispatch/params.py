@@ -5,11 +5,13 @@ every gate, the input bias [H] of every gate and the recurrent bias [H] of every
 [I, G*H], so its transpose has the weights of a gate in one contiguous block.
 """
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 
-def as_tensor(weight, dtype):
+def as_tensor(weight: Any, dtype: Any) -> Any:
     """A Keras variable as a tensor; None stays None."""
     if weight is None:
         return None
@@ -17,7 +19,7 @@ def as_tensor(weight, dtype):
     return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
 
 
-def weight_of(cell, name):
+def weight_of(cell: keras.layers.Layer, name: str) -> Any:
     """A weight of a cell as a tensor of its compute dtype; None if the cell lacks it. int8 is dequantized."""
     variable = getattr(cell, name, None)
     scale = getattr(cell, f"{name}_scale", None)
@@ -27,7 +29,7 @@ def weight_of(cell, name):
     return tf.cast(values, cell.compute_dtype)
 
 
-def gru(kernel, recurrent_kernel, bias):
+def gru(kernel: Any, recurrent_kernel: Any, bias: Any) -> tf.Tensor:
     """Packs the weights of a GRU with reset_after=True. Keras has the gates z, r, h, the op has r, z, h.
 
     Args:
@@ -50,7 +52,7 @@ def gru(kernel, recurrent_kernel, bias):
     return tf.concat(pieces, axis=0)
 
 
-def one_bias(kernel, recurrent_kernel, bias):
+def one_bias(kernel: Any, recurrent_kernel: Any, bias: Any) -> tf.Tensor:
     """Packs the weights of a SimpleRNN or an LSTM. Keras and the op have the same gate order i, f, c, o."""
     zeros = tf.zeros([recurrent_kernel.shape[1]], kernel.dtype)
     return tf.concat(

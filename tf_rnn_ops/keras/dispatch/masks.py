@@ -11,7 +11,7 @@ from tf_rnn_ops.native.tf_internals import tracing
 from tf_rnn_ops.plain.names import MASK_CONDITION
 
 
-def as_booleans(mask, sequences, batch_axis=0):
+def as_booleans(mask: tf.Tensor, sequences: tf.Tensor, batch_axis: int = 0) -> tf.Tensor:
     """Converts a mask to bool [B, T].
 
     Args:
@@ -37,31 +37,37 @@ def as_booleans(mask, sequences, batch_axis=0):
             f"mask must have two dimensions, or a third one of size 1, but its shape is {mask.shape}."
         )
     _refuse_known_sizes(mask.shape.with_rank(2), sequences.shape[:2], batch_axis)
-    wanted, given = tf.shape(sequences)[:2], tf.shape(mask)
-    one_for_all = tf.constant([batch_axis == 0, batch_axis == 1]) & (given == 1)
-    fits = tf.reduce_all((given == wanted) | one_for_all)
+    sizes, mask_sizes = tf.shape(sequences)[:2], tf.shape(mask)
+    one_for_all = tf.constant([batch_axis == 0, batch_axis == 1]) & (mask_sizes == 1)
+    fits = tf.reduce_all((mask_sizes == sizes) | one_for_all)
     check = tf.debugging.Assert(
-        fits, ["mask must have the first two sizes of the input,", wanted, "but it has", given]
+        fits, ["mask must have the first two sizes of the input,", sizes, "but it has", mask_sizes]
     )
     with tf.control_dependencies([] if check is None else [check]):
-        one_or_all_rows = [wanted[0], given[1]] if batch_axis == 0 else [given[0], wanted[1]]
+        one_or_all_rows = (
+            [sizes[0], mask_sizes[1]] if batch_axis == 0 else [mask_sizes[0], sizes[1]]
+        )
         mask = tf.broadcast_to(mask, one_or_all_rows)
     # WHY: XLA skips the Assert, but rejects a stack of different shapes.
-    mask = tf.stack([mask, tf.ones(wanted, tf.bool)])[0]
+    mask = tf.stack([mask, tf.ones(sizes, tf.bool)])[0]
     mask.set_shape(sequences.shape[:2])
     return mask
 
 
-def _refuse_known_sizes(given, wanted, batch_axis):
+def _refuse_known_sizes(mask_sizes: tf.TensorShape, sizes: tf.TensorShape, batch_axis: int) -> None:
     """Raises an error for wrong sizes of a mask, as far as the sizes are known."""
-    for axis, (one, other) in enumerate(zip(given, wanted)):
-        if None not in (one, other) and one != other and (one, axis) != (1, batch_axis):
+    for axis, (mask_size, size) in enumerate(zip(mask_sizes, sizes)):
+        if (
+            None not in (mask_size, size)
+            and mask_size != size
+            and (mask_size, axis) != (1, batch_axis)
+        ):
             raise ValueError(
-                f"mask must have the first two sizes of the input, {wanted}, but it has {given}."
+                f"mask must have the first two sizes of the input, {sizes}, but it has {mask_sizes}."
             )
 
 
-def _count(mask):
+def _count(mask: tf.Tensor) -> tf.Tensor:
     """The number of True values in each row of [B, T], up to each column, inclusive."""
     ones = tf.cast(mask, tf.int32)
     if mask.shape[1] is not None or not tracing.may_be_in_xla():
@@ -92,7 +98,9 @@ class MaskedSteps:
         lengths: Number of valid steps of each sequence, int32 [B].
     """
 
-    def __init__(self, mask, sequences, go_backwards, zero_output_for_mask):
+    def __init__(
+        self, mask: tf.Tensor, sequences: tf.Tensor, go_backwards: bool, zero_output_for_mask: bool
+    ) -> None:
         """Prepares the indices.
 
         Args:
@@ -117,7 +125,7 @@ class MaskedSteps:
             steps = tf.tile(steps, [tf.shape(self._mask)[0], 1])
             self._reversed = tf.reverse_sequence(steps, self.lengths, seq_axis=1, batch_axis=0)
 
-    def pack(self, sequences):
+    def pack(self, sequences: tf.Tensor) -> tf.Tensor:
         """Moves the valid steps of [B, T, I] to the front. The values behind them are arbitrary."""
         packed = tf.cond(
             self._prefix,
@@ -127,13 +135,13 @@ class MaskedSteps:
         )
         return self._in_other_order(packed)
 
-    def _in_other_order(self, packed):
+    def _in_other_order(self, packed: tf.Tensor) -> tf.Tensor:
         """Converts packed sequences from the order of time to the order of processing, or back."""
         if not self._go_backwards:
             return packed
         return tf.gather(packed, self._reversed, axis=1, batch_dims=1)
 
-    def _valid_times(self):
+    def _valid_times(self) -> tf.Tensor:
         """The valid times of each sequence in order, [B, T]. The values behind them are arbitrary."""
         if tracing.may_be_in_xla():
             # WHY: XLA has no top_k of a dynamic size. The n-th valid step is the first step at which the
@@ -144,7 +152,7 @@ class MaskedSteps:
         early = tf.range(self._time, 0, -1)
         return tf.math.top_k(tf.where(self._mask, early + self._time, early), self._time).indices
 
-    def unpack(self, packed, last):
+    def unpack(self, packed: tf.Tensor, last: tf.Tensor) -> tf.Tensor:
         """Moves packed outputs to their steps.
 
         Args:
@@ -156,7 +164,7 @@ class MaskedSteps:
         """
         packed = self._in_other_order(packed)
 
-        def gather():
+        def gather() -> tf.Tensor:
             # The output of a masked time is the output of the previous valid time, or with go_backwards of
             # the next. WHY not tf.where for times without such an output: the step T - 1 of a sequence with
             # a masked time is behind the valid steps, so its output is 0.
@@ -170,7 +178,7 @@ class MaskedSteps:
                 index = tf.where(index < 0, last_step, index)
             return tf.gather(packed, index, batch_dims=1)
 
-        def prefix():
+        def prefix() -> tf.Tensor:
             if self._zero or self._go_backwards:
                 return tf.identity(packed)
             return tf.where(tf.expand_dims(self._mask, 2), packed, tf.expand_dims(last, 1))
@@ -179,11 +187,11 @@ class MaskedSteps:
         spread = tf.cond(self._prefix, prefix, gather, name=f"{MASK_CONDITION}_{masked}")
         return tf.reverse(spread, [1]) if self._go_backwards else spread
 
-    def last_valid(self, state):
+    def last_valid(self, state: tf.Tensor) -> tf.Tensor:
         """The output of each sequence's last valid step, which is its final state; 0 without a valid step."""
         return tf.where(tf.expand_dims(self.lengths, 1) > 0, state, tf.zeros([], state.dtype))
 
-    def last_step(self, state):
+    def last_step(self, state: tf.Tensor) -> tf.Tensor:
         """The output of the last step, the result with return_sequences=False."""
         if self._zero:
             # WHY not [:, -1:]: in a dynamic dimension XLA reads the end of the allocated memory.
@@ -192,12 +200,12 @@ class MaskedSteps:
             return tf.where(last, state, tf.zeros([], state.dtype))
         return self.last_valid(state)
 
-    def clear_padding(self, packed):
+    def clear_padding(self, packed: tf.Tensor) -> tf.Tensor:
         """Sets the values behind the valid steps of packed sequences to 0."""
         valid = tf.sequence_mask(self.lengths, maxlen=self._time)
         return tf.where(tf.expand_dims(valid, 2), packed, tf.zeros([], packed.dtype))
 
-    def at_last_valid(self, packed, initial):
+    def at_last_valid(self, packed: tf.Tensor, initial: tf.Tensor) -> tf.Tensor:
         """The packed values of the last valid step, or `initial` for sequences without a valid step."""
         picked = tf.gather(packed, tf.maximum(self.lengths - 1, 0), axis=1, batch_dims=1)
         return tf.where(tf.expand_dims(self.lengths, 1) > 0, picked, initial)

@@ -6,12 +6,13 @@ Its filters see a layer where Keras shows them the cell, and the float weights a
 import gc
 import inspect
 import re
+from typing import Any, Callable
 
 import keras
 
 from tf_rnn_ops import _patches
+from tf_rnn_ops.keras.dispatch import quantized
 from tf_rnn_ops.keras.layers.quantization import Quantize
-from tf_rnn_ops.keras.path import quantized
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 FUNCTIONS = ("train_function", "test_function", "predict_function")
@@ -23,22 +24,22 @@ def guard() -> None:
     _patches.wrap(keras.Model, "quantize", _extended)
 
 
-def _extended(original):
+def _extended(original: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(original)
 
-    def quantize(*args, **kwargs):
-        given = signature.bind(*args, **kwargs)
-        filters = given.arguments.get("filters")
+    def quantize(*args: Any, **kwargs: Any) -> Any:
+        call = signature.bind(*args, **kwargs)
+        filters = call.arguments.get("filters")
         if callable(filters) or isinstance(filters, (str, list, tuple)):
-            given.arguments["filters"] = lambda layer: _accepts(filters, layer)
-        result = original(*given.args, **given.kwargs)
+            call.arguments["filters"] = lambda layer: _accepts(filters, layer)
+        result = original(*call.args, **call.kwargs)
         _free(args[0])
         return result
 
     return quantize
 
 
-def _accepts(filters, layer):
+def _accepts(filters: Any, layer: keras.layers.Layer) -> bool:
     hook = vars(layer).get("quantize")
     layer = hook.layer if isinstance(hook, Quantize) else layer
     if callable(filters):
@@ -47,7 +48,7 @@ def _accepts(filters, layer):
     return any(re.search(pattern, layer.name) for pattern in patterns)
 
 
-def _free(model):
+def _free(model: keras.Model) -> None:
     """Frees float weights that functions of the model, or of models in it, still read."""
     layers = flatten_layers(model)
     if not any(isinstance(vars(layer).get("quantize"), Quantize) for layer in layers):

@@ -1,13 +1,22 @@
 """Runs a cell on BlockLSTMV2: an LSTM with peepholes, and with clipping that the gradient ignores."""
 
+import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops.keras.path import cells
+from tf_rnn_ops.keras.dispatch import cells
+from tf_rnn_ops.keras.dispatch.masks import MaskedSteps
 from tf_rnn_ops.native.tf_internals import tracing
 
 
-def run(cell, sequences, states, steps, masks, is_training):
+def run(
+    cell: keras.layers.Layer,
+    sequences: tf.Tensor,
+    states: list[tf.Tensor],
+    steps: MaskedSteps | None,
+    masks: dict[str, tf.Tensor],
+    is_training: bool,
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Runs BlockLSTMV2 over packed sequences.
 
     Args:
@@ -40,14 +49,14 @@ def run(cell, sequences, states, steps, masks, is_training):
         b=tf.zeros([4 * cell.units], kernel.dtype) if bias is None else bias,
         **cell.op_arguments(is_training),
     )
-    both = [tf.transpose(one, [1, 0, 2]) for one in (result.h, result.cs)]
+    both = [tf.transpose(by_time, [1, 0, 2]) for by_time in (result.h, result.cs)]
     if steps is None:
-        return both[0], [_last(one, initial) for one, initial in zip(both, states)]
-    last = [steps.at_last_valid(one, initial) for one, initial in zip(both, states)]
+        return both[0], [_last(*pair) for pair in zip(both, states)]
+    last = [steps.at_last_valid(*pair) for pair in zip(both, states)]
     return steps.clear_padding(both[0]), last
 
 
-def _last(states, initial):
+def _last(states: tf.Tensor, initial: tf.Tensor) -> tf.Tensor:
     """The state after the last step; without a step the initial state."""
     if states.shape[1]:
         return states[:, -1]

@@ -1,12 +1,14 @@
 """Runs inference with int8 weights, on the op or on TensorFlow's ordinary ops with the same results."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from tf_rnn_ops import plain, raw_ops
 from tf_rnn_ops.native import heap, loader
 
 
-def run(inputs, weights, others):
+def run(inputs: dict[str, Any], weights: dict[str, Any], others: dict[str, Any]) -> list[tf.Tensor]:
     """Runs a layer on the op.
 
     Packed weights are kept between calls if the bias is the value of its variable. So the op runs in the type
@@ -27,22 +29,24 @@ def run(inputs, weights, others):
     return [_cast(tensor, of_call) for tensor in result]
 
 
-def _cast(tensor, dtype):
+def _cast(tensor: tf.Tensor, dtype: Any) -> tf.Tensor:
     # WHY not tf.cast: an eager call takes twice as long.
     return tensor if tensor.dtype == dtype else tf.raw_ops.Cast(x=tensor, DstT=dtype)
 
 
-def run_plain(inputs, weights, others):
+def run_plain(inputs: dict[str, Any], weights: dict[str, Any], others: dict[str, Any]) -> Any:
     """As run(), on ordinary ops."""
     bias = weights["bias"] if weights["bias"].shape[0] else None
     return plain.quantized_layer_rnn(**{**inputs, **weights, **others, "bias": bias})
 
 
-def free_kept():
+def free_kept() -> None:
     """Frees the kept packed weights of values that no variable has, and returns freed memory to the system."""
     if loader.unavailable() is None:
         # Packing drops them; see docs/design/packed-weights.md.
         with tf.init_scope():
-            one = tf.zeros([1, 1])
-            raw_ops.PackLayerRNN(kernel=one, recurrent_kernel=one, rnn_mode="rnn_tanh", keep=True)
+            weight = tf.zeros([1, 1])
+            raw_ops.PackLayerRNN(
+                kernel=weight, recurrent_kernel=weight, rnn_mode="rnn_tanh", keep=True
+            )
     heap.trim()

@@ -6,14 +6,15 @@ dimension 1 of the output of its backward layer. With time first, dimension 1 is
 """
 
 import warnings
+from typing import Any, Callable
 
 import keras
 
 from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM
+from tf_rnn_ops.keras.dispatch import switch
+from tf_rnn_ops.keras.layers import GRU, LSTM
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.path import switch
 
 
 def guard() -> None:
@@ -24,8 +25,8 @@ def guard() -> None:
     _patches.wrap(cls, "__init__", _checked)
 
 
-def _unless_ours(original):
-    def can_attempt(self, *args, **kwargs):
+def _unless_ours(original: Callable[..., Any]) -> Callable[..., Any]:
+    def can_attempt(self: Any, *args: Any, **kwargs: Any) -> bool:
         layers = (self.forward_layer, self.backward_layer)
         if switch.active() or any(isinstance(layer, (LSTM, GRU)) for layer in layers):
             return False
@@ -34,8 +35,8 @@ def _unless_ours(original):
     return can_attempt
 
 
-def _checked(original):
-    def init(self, *args, **kwargs):
+def _checked(original: Callable[..., Any]) -> Callable[..., None]:
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         both = self.forward_layer, self.backward_layer
         reason = overridden.no_fused_bidirectional()

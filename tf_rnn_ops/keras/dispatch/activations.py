@@ -1,6 +1,6 @@
 """The activations of LayerRNN. Keras 3 no longer has one of them."""
 
-from typing import Any
+from typing import Any, Callable, Iterable
 
 import keras
 import tensorflow as tf
@@ -40,12 +40,12 @@ COMPUTED = {
 }
 
 
-def name_of(function):
+def name_of(function: Callable[..., Any]) -> str | None:
     """Returns LayerRNN's name of an activation, or None."""
     return next((name for name, same in COMPUTED.items() if function in same), None)
 
 
-def reason(cell, argument, computed):
+def reason(cell: keras.layers.Layer, argument: str, computed: Iterable[str]) -> str | None:
     """Tells why an op cannot compute an activation of a cell.
 
     Args:
@@ -57,7 +57,7 @@ def reason(cell, argument, computed):
         A sentence, or None if the op can compute it.
     """
     function = getattr(cell, argument)
-    if name_of(function) in computed:
+    if name_of(function) in tuple(computed):
         return None
     shown = getattr(function, "__name__", type(function).__name__)
     return f"{argument}={shown}; the op computes {', '.join(computed)}"

@@ -1,39 +1,41 @@
 """One step of an LSTM with a projection, peepholes and clipping, in ordinary Keras operations."""
 
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.keras.layers import numbers
-from tf_rnn_ops.keras.layers.options import (
-    FLAG,
-    INITIALIZER,
-    Option,
-    constraints,
-    given,
-    regularizers,
-)
-from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
-from tf_rnn_ops.keras.path.params import as_tensor, weight_of
+from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
+from tf_rnn_ops.keras.layers import numeric_arguments
+from tf_rnn_ops.keras.layers.arguments import LSTMCellArguments, passes_on
+from tf_rnn_ops.keras.layers.op_cell import OpCell, dropped
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
-def _size(name, value):
-    size = 0 if value is None else numbers.integer(name, value)
+def _size(name: str, value: Any) -> int:
+    size = 0 if value is None else numeric_arguments.integer(name, value)
     if size < 0:
         raise ValueError(f"{name} must be 0 or more, but it is {value}.")
     return size
 
 
-def _weight(name):
-    return {
-        f"{name}_initializer": INITIALIZER,
-        **regularizers(name),
-        **constraints(name),
-    }
+# The arguments of ProjectedLSTMCell that PeepholeLSTMCell sets itself.
+_NO_ARGUMENTS = {
+    "num_proj",
+    "use_peepholes",
+    "proj_clip",
+    "clip_gradient",
+    "projection_initializer",
+    "projection_regularizer",
+    "projection_constraint",
+}
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
+class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with a projection of its output (Sak et al., 2014) and peepholes.
 
     It has the formulas of tf.compat.v1.nn.rnn_cell.LSTMCell. Projection, peepholes and clipping are
@@ -78,37 +80,61 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         (2, 4)
     """
 
-    options = {
-        "num_proj": Option(_size),
-        "use_peepholes": FLAG,
-        "cell_clip": Option(numbers.limit),
-        "proj_clip": Option(numbers.limit),
-        "clip_gradient": FLAG,
-        **_weight("projection"),
-        **_weight("peephole"),
-    }
-    projection = peepholes = None
+    projection: Any = None
+    peepholes: Any = None
 
+    @passes_on(keras.layers.LSTMCell, keras.layers.Layer, implementation=2)
     def __init__(
-        self, units: int, num_proj=0, use_peepholes=False, cell_clip=0.0, proj_clip=0.0,
-        clip_gradient=True, projection_initializer="glorot_uniform", projection_regularizer=None,
-        projection_constraint=None, peephole_initializer="glorot_uniform",
-        peephole_regularizer=None, peephole_constraint=None, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
-        trainable=True,
-    ) -> None:  # fmt: skip
-        super().__init__(**given(locals()))
+        self,
+        units: int,
+        num_proj: int | None = 0,
+        use_peepholes: bool = False,
+        cell_clip: float | None = 0.0,
+        proj_clip: float | None = 0.0,
+        clip_gradient: bool = True,
+        projection_initializer: Any = "glorot_uniform",
+        projection_regularizer: Any = None,
+        projection_constraint: Any = None,
+        peephole_initializer: Any = "glorot_uniform",
+        peephole_regularizer: Any = None,
+        peephole_constraint: Any = None,
+        **kwargs: "Unpack[LSTMCellArguments]",
+    ) -> None:
+        super().__init__(units, **kwargs)
+        self.num_proj = _size("num_proj", num_proj)
+        self.use_peepholes = bool(use_peepholes)
+        self.cell_clip = numeric_arguments.limit("cell_clip", cell_clip)
+        self.proj_clip = numeric_arguments.limit("proj_clip", proj_clip)
+        self.clip_gradient = bool(clip_gradient)
+        self.projection_initializer = keras.initializers.get(projection_initializer)
+        self.projection_regularizer = keras.regularizers.get(projection_regularizer)
+        self.projection_constraint = keras.constraints.get(projection_constraint)
+        self.peephole_initializer = keras.initializers.get(peephole_initializer)
+        self.peephole_regularizer = keras.regularizers.get(peephole_regularizer)
+        self.peephole_constraint = keras.constraints.get(peephole_constraint)
         if self.proj_clip and not self.num_proj:
             raise ValueError(f"proj_clip must be 0 without num_proj, but it is {self.proj_clip}.")
         self.output_size = self.num_proj or self.units
         self.state_size = [self.output_size, self.units]
 
-    def build(self, input_shape):
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {
+            **super().get_config(),
+            "num_proj": self.num_proj,
+            "use_peepholes": self.use_peepholes,
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+            "clip_gradient": self.clip_gradient,
+            "projection_initializer": keras.initializers.serialize(self.projection_initializer),
+            "projection_regularizer": keras.regularizers.serialize(self.projection_regularizer),
+            "projection_constraint": keras.constraints.serialize(self.projection_constraint),
+            "peephole_initializer": keras.initializers.serialize(self.peephole_initializer),
+            "peephole_regularizer": keras.regularizers.serialize(self.peephole_regularizer),
+            "peephole_constraint": keras.constraints.serialize(self.peephole_constraint),
+        }
+
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         """Creates the weights."""
         super().build(input_shape)
         if self.num_proj:
@@ -117,20 +143,22 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         if self.use_peepholes:
             self._build_peepholes()
 
-    def _build_peepholes(self):
+    def _build_peepholes(self) -> None:
         self.peepholes = self._own_weight("peepholes", (3, self.units), "peephole")
 
-    def _vectors(self):
+    def _vectors(self) -> list[tf.Tensor]:
         """The peepholes of i, f and o."""
         return [self.peepholes[k] for k in range(3)]
 
-    def add_weight(self, *args, **kwargs):
+    def add_weight(self, *args: Any, **kwargs: Any) -> keras.Variable:
         """As in Keras, but recurrent_kernel has a row for each element of the output."""
         if kwargs.get("name") == "recurrent_kernel":
             kwargs["shape"] = (self.output_size, 4 * self.units)
         return super().add_weight(*args, **kwargs)
 
-    def _own_weight(self, name, shape, prefix, index=0):
+    def _own_weight(
+        self, name: str, shape: tuple[int, ...], prefix: str, index: int = 0
+    ) -> keras.Variable:
         return self.add_weight(
             shape=shape,
             name=name,
@@ -139,7 +167,9 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
             constraint=getattr(self, f"{prefix}_constraint"),
         )
 
-    def call(self, inputs, states, training=False):
+    def call(
+        self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool | None = False
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Runs one step.
 
         Args:
@@ -164,7 +194,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
             h = _limited(keras.ops.matmul(h, self.projection), self.proj_clip)
         return h, [h, c]
 
-    def _sums(self, inputs, h, training):
+    def _sums(self, inputs: tf.Tensor, h: tf.Tensor, training: bool | None) -> list[tf.Tensor]:
         """The sums of the gates: their products with the input and the previous output, and their biases."""
         ops = keras.ops
         xs, hs = dropped(self, inputs, h, training)
@@ -177,13 +207,13 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         ]
         return [s + b for s, b in zip(sums, ops.split(self.bias, 4))] if self.use_bias else sums
 
-    def _limited_c(self, c):
+    def _limited_c(self, c: tf.Tensor) -> tf.Tensor:
         limited = _limited(c, self.cell_clip)
         if self.clip_gradient or limited is c:
             return limited
         return c + keras.ops.stop_gradient(limited - c)
 
-    def get_initial_state(self, batch_size=None):
+    def get_initial_state(self, batch_size: int | None = None) -> list[tf.Tensor]:
         """Zeros for both states."""
         return [
             keras.ops.zeros((batch_size, size), dtype=self.compute_dtype)
@@ -191,19 +221,19 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         ]
 
     @property
-    def op_name(self):
+    def op_name(self) -> str:
         """The op that has the gradient of clipping."""
         passes = self.cell_clip and not self.clip_gradient
         return "BlockLSTMV2" if passes else "LayerRNN"
 
-    def op_reason(self):
-        """Tells why the op cannot compute the cell; see keras/path/cells.py."""
+    def op_reason(self) -> str | None:
+        """Tells why the op cannot compute the cell; see keras/dispatch/cells.py."""
         if self.op_name == "LayerRNN" or not self.num_proj:
             return None
         return f"num_proj={self.num_proj}; there is no kernel with a projection with clip_gradient=False"
 
-    def op_arguments(self, training):
-        """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
+    def op_arguments(self, training: bool | None) -> dict[str, Any]:
+        """The arguments of the op that come from this kind of cell; see keras/dispatch/cells.py."""
         if self.op_name == "LayerRNN":
             peepholes = self.peepholes if self.use_peepholes else None
             peepholes = as_tensor(peepholes, self.compute_dtype)
@@ -215,7 +245,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
                 "proj_clip": self.proj_clip,
             }
         if self.use_peepholes:
-            vectors = [as_tensor(one, self.compute_dtype) for one in self._vectors()]
+            vectors = [as_tensor(vector, self.compute_dtype) for vector in self._vectors()]
         else:
             vectors = [tf.zeros([self.units], self.compute_dtype)] * 3
         return {
@@ -252,32 +282,43 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
         (2, 4)
     """
 
-    options = {"cell_clip": Option(numbers.limit), **_weight("peephole")}
-    num_proj, proj_clip, use_peepholes, clip_gradient = 0, 0.0, True, False
     op_name = "BlockLSTMV2"
 
+    @passes_on(keras.layers.LSTMCell, keras.layers.Layer, implementation=2)
     def __init__(
-        self, units: int, cell_clip=0.0, peephole_initializer="glorot_uniform",
-        peephole_regularizer=None, peephole_constraint=None, *,
-        activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-        kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-        bias_initializer="zeros", unit_forget_bias=True, kernel_regularizer=None,
-        recurrent_regularizer=None, bias_regularizer=None, kernel_constraint=None,
-        recurrent_constraint=None, bias_constraint=None, dropout=0.0, recurrent_dropout=0.0,
-        seed=None, implementation=2, activity_regularizer=None, name=None, dtype=None,
-        trainable=True,
-    ) -> None:  # fmt: skip
-        OwnCell.__init__(self, **given(locals()))
+        self,
+        units: int,
+        cell_clip: float | None = 0.0,
+        peephole_initializer: Any = "glorot_uniform",
+        peephole_regularizer: Any = None,
+        peephole_constraint: Any = None,
+        **kwargs: "Unpack[LSTMCellArguments]",
+    ) -> None:
+        super().__init__(
+            units,
+            use_peepholes=True,
+            cell_clip=cell_clip,
+            clip_gradient=False,
+            peephole_initializer=peephole_initializer,
+            peephole_regularizer=peephole_regularizer,
+            peephole_constraint=peephole_constraint,
+            **kwargs,
+        )
 
-    def _build_peepholes(self):
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        config = super().get_config()
+        return {name: value for name, value in config.items() if name not in _NO_ARGUMENTS}
+
+    def _build_peepholes(self) -> None:
         for k, gate in enumerate("ifo"):
             weight = self._own_weight(f"peephole_{gate}", (self.units,), "peephole", k)
             setattr(self, f"peephole_{gate}", weight)
 
-    def _vectors(self):
+    def _vectors(self) -> list[tf.Tensor]:
         return [getattr(self, f"peephole_{gate}") for gate in "ifo"]
 
 
-def _limited(values, limit):
-    limit = numbers.rounded(limit)
+def _limited(values: tf.Tensor, limit: float) -> tf.Tensor:
+    limit = numeric_arguments.rounded(limit)
     return keras.ops.clip(values, -limit, limit) if limit else values

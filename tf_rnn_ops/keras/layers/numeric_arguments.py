@@ -1,13 +1,14 @@
 """Converts and checks numeric arguments of layers for the attributes of the ops."""
 
 import operator
+from typing import Any
 
 import numpy as np
 
 _FLOAT32 = np.finfo(np.float32)
 
 
-def integer(name, value):
+def integer(name: str, value: Any) -> int:
     """The argument `name` as an int. Raises ValueError if it is not an integer."""
     try:
         return operator.index(value)
@@ -15,7 +16,7 @@ def integer(name, value):
         raise ValueError(f"{name} must be an integer, but it is {value!r}.") from None
 
 
-def number(name, value):
+def number(name: str, value: Any) -> float:
     """The argument `name` as a float. Raises ValueError if it is not a number."""
     try:
         if isinstance(value, (str, bytes)):  # float() parses text
@@ -25,7 +26,7 @@ def number(name, value):
         raise ValueError(f"{name} must be a number, but it is {value!r}.") from None
 
 
-def rounded(value):
+def rounded(value: float) -> float:
     """A number rounded to float32, the type of the ops' attributes.
 
     Configs have the number that the user gave. Keras's implementation computes with the rounded number, as
@@ -35,40 +36,40 @@ def rounded(value):
         return float(np.float32(value))
 
 
-def float32(name, value):
+def float32(name: str, value: Any) -> float:
     """The argument `name` as a float.
 
     Raises ValueError if it is infinite in float32, or so small that the kernels cannot distinguish it from
     0. The caller rejects NaN.
     """
-    given = number(name, value)
-    size = abs(rounded(given))
-    if given != 0 and (size < _FLOAT32.tiny or size > _FLOAT32.max):
+    converted = number(name, value)
+    size = abs(rounded(converted))
+    if converted != 0 and (size < _FLOAT32.tiny or size > _FLOAT32.max):
         raise ValueError(
             f"{name} must be 0, or between 1.2e-38 and 3.4e+38 in absolute value (float32), but "
             f"it is {value!r}."
         )
-    return given
+    return converted
 
 
-def not_negative(name, value):
+def not_negative(name: str, value: Any) -> float:
     """The argument `name` as a float. Raises ValueError if it is below 0 and in the cases of float32()."""
-    given = float32(name, value)
-    if not given >= 0:
+    converted = float32(name, value)
+    if not converted >= 0:
         raise ValueError(f"{name} must be 0 or more, but it is {value!r}.")
-    return given
+    return converted
 
 
-def limit(name, value):
+def limit(name: str, value: Any) -> float:
     """A bound for clipping states; 0 for 0, None and infinity, which mean no clipping."""
     if value is None or number(name, value) == float("inf"):
         return 0.0
     return not_negative(name, value)
 
 
-def fraction(name, value):
+def fraction(name: str, value: Any) -> float:
     """The argument `name` as a float. Raises ValueError if it is not in [0, 1]."""
-    given = number(name, value)
-    if not 0 <= given <= 1:
+    converted = number(name, value)
+    if not 0 <= converted <= 1:
         raise ValueError(f"{name} must be in [0, 1], but it is {value!r}.")
-    return given
+    return converted

@@ -15,11 +15,13 @@ defines op_name itself.
 A cell whose class defines float_class has int8 weights: it computes what a cell of float_class does.
 """
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.path import activations, changes, environment
-from tf_rnn_ops.keras.path.params import as_tensor, weight_of
+from tf_rnn_ops.keras.dispatch import activations, changes, environment
+from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
 from tf_rnn_ops.native.tf_internals import tracing
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
@@ -34,16 +36,16 @@ MATRICES = ("kernel", "recurrent_kernel", "projection")
 """The weights of cells that can be int8."""
 
 
-def _lstm_mode(cell):
+def _lstm_mode(cell: keras.layers.Layer) -> str:
     return "lstm"
 
 
-def _gru_mode(cell):
+def _gru_mode(cell: keras.layers.Layer) -> str:
     return "gru" if cell.reset_after else "gru_reset_before"
 
 
-def _simple_mode(cell):
-    return _SIMPLE_MODES.get(activations.name_of(cell.activation), "rnn")
+def _simple_mode(cell: keras.layers.Layer) -> str:
+    return _SIMPLE_MODES.get(activations.name_of(cell.activation) or "", "rnn")
 
 
 _STOCK_MODES = {
@@ -53,17 +55,17 @@ _STOCK_MODES = {
 }
 
 
-def class_of(cell):
+def class_of(cell: keras.layers.Layer) -> type:
     """The class of a cell, or the class with float weights that computes the same."""
     return vars(type(cell)).get("float_class", type(cell))
 
 
-def is_quantized(cell):
+def is_quantized(cell: keras.layers.Layer) -> bool:
     """Whether a cell has int8 weights."""
     return class_of(cell) is not type(cell) and cell.quantization_mode == "int8"
 
 
-def op_name(cell):
+def op_name(cell: keras.layers.Layer) -> str | None:
     """The name of the op that runs the cell, or None for a cell without one."""
     cls = class_of(cell)
     if cls not in _STOCK_MODES:
@@ -73,12 +75,12 @@ def op_name(cell):
     return "CudnnRNNV3" if _cudnn_can_run(cell) else "LayerRNN"
 
 
-def may_run_layer_rnn(cell):
+def may_run_layer_rnn(cell: keras.layers.Layer) -> bool:
     """Whether LayerRNN runs those calls of a cell that CudnnRNNV3 cannot run."""
     return op_name(cell) in ("LayerRNN", "CudnnRNNV3")
 
 
-def op_of_call(cell, time, training):
+def op_of_call(cell: keras.layers.Layer, time: int | None, training: bool | None) -> str | None:
     """The name of the op that runs a call of a cell.
 
     Args:
@@ -97,54 +99,58 @@ def op_of_call(cell, time, training):
     return "LayerRNN" if one_step or masks or tracing.in_xla() else name
 
 
-def needs_gate_masks(cell):
+def needs_gate_masks(cell: keras.layers.Layer) -> bool:
     """Whether dropout in training multiplies the state, or other inputs for every gate."""
     return cell.recurrent_dropout > 0 or (
         getattr(cell, "implementation", 2) == 1 and cell.dropout > 0
     )
 
 
-def reason(cell):
+def reason(cell: keras.layers.Layer) -> str | None:
     """Tells why no op can compute a cell; None if one can."""
     name = op_name(cell)
     if name is None:
         return f"there is no op for a cell of class {type(cell).__name__}"
     if cell.compute_dtype not in _DTYPES:
         return f"the op does not compute in {cell.compute_dtype}"
-    found = changes.reason(cell)
-    if found is None and class_of(cell) not in _STOCK_MODES:
-        found = cell.op_reason()
-    return found or _activations_reason(cell, only_usual=name != "LayerRNN")
+    reason = changes.reason(cell)
+    if reason is None and class_of(cell) not in _STOCK_MODES:
+        reason = cell.op_reason()
+    return reason or _activations_reason(cell, only_usual=name != "LayerRNN")
 
 
-def _cudnn_can_run(cell):
+def _cudnn_can_run(cell: keras.layers.Layer) -> bool:
     """cuDNN applies the reset gate of a GRU after the recurrent product."""
     return getattr(cell, "reset_after", True) and _activations_reason(cell, True) is None
 
 
-def _activations_reason(cell, only_usual):
+def _activations_reason(cell: keras.layers.Layer, only_usual: bool) -> str | None:
     """`only_usual`: whether the op has only the activations of CudnnRNNV3."""
     simple = not hasattr(cell, "recurrent_activation")
     usual = tuple(_SIMPLE_MODES) if simple else ("tanh",)
-    found = activations.reason(cell, "activation", usual if only_usual else activations.COMPUTED)
-    if found or simple:
-        return found
-    usual = ("sigmoid",) if only_usual else activations.COMPUTED
-    return activations.reason(cell, "recurrent_activation", usual)
+    computed = tuple(activations.COMPUTED)
+    reason = activations.reason(cell, "activation", usual if only_usual else computed)
+    if reason or simple:
+        return reason
+    return activations.reason(
+        cell, "recurrent_activation", ("sigmoid",) if only_usual else computed
+    )
 
 
-def weights(cell):
+def weights(cell: keras.layers.Layer) -> list[Any]:
     """The kernel, recurrent kernel and bias of a cell as tensors. A missing or unused bias is None."""
     bias = weight_of(cell, "bias") if changes.uses_bias(cell) else None
     return [weight_of(cell, "kernel"), weight_of(cell, "recurrent_kernel"), bias]
 
 
-def rnn_mode(cell):
+def rnn_mode(cell: keras.layers.Layer) -> str:
     """The rnn_mode of the ops for a cell of Keras."""
     return _STOCK_MODES[class_of(cell)](cell)
 
 
-def layer_arguments(cell, training):
+def layer_arguments(
+    cell: keras.layers.Layer, training: bool | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arguments of LayerRNN that come from a cell.
 
     Args:
@@ -155,17 +161,21 @@ def layer_arguments(cell, training):
         Two dicts: the arguments that PackLayerRNN also has, and the other arguments.
     """
     kernel, recurrent_kernel, bias = weights(cell)
-    given = {"kernel": kernel, "recurrent_kernel": recurrent_kernel, "bias": bias}
+    arguments: dict[str, Any] = {
+        "kernel": kernel,
+        "recurrent_kernel": recurrent_kernel,
+        "bias": bias,
+    }
     if class_of(cell) in _STOCK_MODES:
-        given["rnn_mode"] = rnn_mode(cell)
+        arguments["rnn_mode"] = rnn_mode(cell)
     else:
-        given.update(cell.op_arguments(training))
-    others = {name: value for name, value in given.items() if name not in _PACKED}
-    others.update(_functions(cell, given["rnn_mode"]))
-    return {name: given[name] for name in _PACKED if name in given}, others
+        arguments.update(cell.op_arguments(training))
+    others = {name: value for name, value in arguments.items() if name not in _PACKED}
+    others.update(_functions(cell, arguments["rnn_mode"]))
+    return {name: arguments[name] for name in _PACKED if name in arguments}, others
 
 
-def quantized_arguments(cell):
+def quantized_arguments(cell: keras.layers.Layer) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arguments of QuantizedLayerRNN that come from a cell with int8 weights.
 
     Returns:
@@ -176,15 +186,18 @@ def quantized_arguments(cell):
     mode = rnn_mode(cell) if class_of(cell) in _STOCK_MODES else "lstm"
     bias = as_tensor(cell.bias, cell.variable_dtype) if changes.uses_bias(cell) else None
     # WHY an empty tensor rather than None: the op for packing has no other input of this type.
-    given = {"rnn_mode": mode, "bias": tf.zeros([0], cell.compute_dtype) if bias is None else bias}
+    arguments = {
+        "rnn_mode": mode,
+        "bias": tf.zeros([0], cell.compute_dtype) if bias is None else bias,
+    }
     for name in MATRICES:
         if getattr(cell, name, None) is not None:
-            given[name] = as_tensor(getattr(cell, name), "int8")
-            given[f"{name}_scale"] = as_tensor(getattr(cell, f"{name}_scale"), "float32")
-    return given, _functions(cell, mode)
+            arguments[name] = as_tensor(getattr(cell, name), "int8")
+            arguments[f"{name}_scale"] = as_tensor(getattr(cell, f"{name}_scale"), "float32")
+    return arguments, _functions(cell, mode)
 
 
-def _functions(cell, mode):
+def _functions(cell: keras.layers.Layer, mode: str) -> dict[str, str | None]:
     """The activations, as arguments of LayerRNN."""
     if mode in _SIMPLE_MODES.values():
         return {}

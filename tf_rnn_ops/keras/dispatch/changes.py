@@ -6,6 +6,7 @@ remembered when it is defined or imported, and each call compares them with thos
 
 import types
 import weakref
+from typing import Any, Callable
 
 import keras
 
@@ -18,14 +19,21 @@ _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN, keras.la
 _OF_EVERY_LAYER = ("__call__", "quantized_call", "rematerialized_call")
 # The methods of cells that do not run in a step.
 _NOT_IN_STEPS = {
-    *("__init__", "__init_subclass__", "__repr__", "build", "add_weight", "get_config"),
-    *("get_initial_state", "op_reason", "op_arguments"),
+    "__init__",
+    "__init_subclass__",
+    "__repr__",
+    "build",
+    "add_weight",
+    "get_config",
+    "get_initial_state",
+    "op_reason",
+    "op_arguments",
 }
 # {class of cells: {name of a method in a step: function}}. None stands for a function that is not the class's own.
 _methods: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
-def remember(cls):
+def remember(cls: type) -> dict[str, Callable[..., Any] | None]:
     """Remembers the methods of a class of cells, and returns them. Later calls have no effect."""
     if cls not in _methods:
         bases = [base for base in cls.__mro__ if base not in keras.layers.Layer.__mro__]
@@ -38,7 +46,7 @@ def remember(cls):
     return _methods[cls]
 
 
-def _is_of(function, cls):
+def _is_of(function: Any, cls: type) -> bool:
     """Whether a function is from the package of a class: a user may have replaced it before the import."""
     of_function = getattr(function, "__globals__", {}).get("__name__") or ""
     return of_function.split(".")[0] == cls.__module__.split(".")[0]
@@ -55,13 +63,13 @@ _loops = weakref.WeakSet(
 )
 
 
-def count_as_known(loop, original=None):
+def count_as_known(loop: Callable[..., Any], original: Callable[..., Any] | None = None) -> None:
     """Counts `loop`, an inner_loop that runs the op, as known if `original`, which it replaces, is known."""
     if original is None or original in _loops:
         _loops.add(loop)
 
 
-def loop_reason(layer):
+def loop_reason(layer: keras.layers.Layer) -> str | None:
     """Tells which inner_loop of Keras's classes a user has replaced; None if there is none."""
     for cls in _LAYERS:
         if isinstance(layer, cls) and cls.inner_loop not in _loops:
@@ -69,9 +77,9 @@ def loop_reason(layer):
     return None
 
 
-def own_loop_reason(layer):
+def own_loop_reason(layer: keras.layers.Layer) -> str | None:
     """Tells whether Keras calls an inner_loop that is neither Keras's nor that of this package."""
-    cls = next(cls for cls in type(layer).__mro__ if "inner_loop" in vars(cls))
+    cls: Any = next(cls for cls in type(layer).__mro__ if "inner_loop" in vars(cls))
     # The method of a user's class calls that of this package.
     is_users = cls.__module__.split(".")[0] not in ("keras", "tf_rnn_ops")
     if "inner_loop" in vars(layer) or not (is_users or cls.inner_loop in _loops):
@@ -79,7 +87,7 @@ def own_loop_reason(layer):
     return None
 
 
-def reason(cell):
+def reason(cell: keras.layers.Layer) -> str | None:
     """Tells why an op does not compute what a cell computes for Keras; None if it does.
 
     Args:
@@ -88,7 +96,7 @@ def reason(cell):
     return step_reason(cell) or (_weights_reason(cell) if cell.built else None)
 
 
-def step_reason(cell):
+def step_reason(cell: keras.layers.Layer) -> str | None:
     """As reason(), of the calls of a cell, or of a layer that holds cells or belongs to one."""
     cls, attributes, known = type(cell), vars(cell), remember(type(cell))
     for name in _OF_EVERY_LAYER:
@@ -103,7 +111,7 @@ def step_reason(cell):
     return None
 
 
-def _weights_reason(cell):
+def _weights_reason(cell: keras.layers.Layer) -> str | None:
     columns = cell.units * _gates(cell)
     if cell.kernel is None or cell.recurrent_kernel is None:
         return "it has no kernel or no recurrent_kernel"
@@ -114,24 +122,24 @@ def _weights_reason(cell):
     if not uses_bias(cell):
         return None
     wanted = (2, columns) if getattr(cell, "reset_after", False) else (columns,)
-    given = None if cell.bias is None else tuple(cell.bias.shape)
-    if given != wanted:
-        return f"the shape of the bias must be {wanted}, but it is {given}"
+    shape = None if cell.bias is None else tuple(cell.bias.shape)
+    if shape != wanted:
+        return f"the shape of the bias must be {wanted}, but it is {shape}"
     return None
 
 
-def _gates(cell):
+def _gates(cell: keras.layers.Layer) -> int:
     return next(number for cls, number in _GATES.items() if isinstance(cell, cls))
 
 
-def uses_bias(cell):
+def uses_bias(cell: keras.layers.Layer) -> bool:
     """Whether a cell adds its bias. SimpleRNNCell does not look at use_bias."""
     if isinstance(cell, keras.layers.SimpleRNNCell):
         return cell.bias is not None
     return bool(cell.use_bias)
 
 
-def dropout_reason(cell):
+def dropout_reason(cell: keras.layers.Layer) -> str | None:
     """Tells why the dropout masks of a cell do not fit its arguments; None if they do.
 
     A cell draws a mask for each gate if it was made with implementation=1, which recurrent_dropout needs. Keras

@@ -31,32 +31,32 @@ def check() -> None:
         warnings.warn(reason, stacklevel=3)
 
 
-def has_gpu():
+def has_gpu() -> bool:
     """Whether TensorFlow may place ops on a GPU. tf.config may change it later."""
     return bool(tf.config.get_visible_devices("GPU"))
 
 
-def has_tpu():
+def has_tpu() -> bool:
     """Whether TensorFlow sees a TPU, which runs only code that XLA compiles."""
     return bool(tf.config.get_visible_devices("TPU"))
 
 
-def is_keras_2(thing):
+def is_keras_2(model: object) -> bool:
     """Whether the class of an object is from the tf_keras package (Keras 2)."""
-    return any(cls.__module__.split(".")[0] == "tf_keras" for cls in type(thing).__mro__)
+    return any(cls.__module__.split(".")[0] == "tf_keras" for cls in type(model).__mro__)
 
 
-def refuse_keras_2(thing, argument):
+def refuse_keras_2(model: object, argument: str) -> None:
     """Raises TypeError if `thing`, the argument named `argument`, belongs to Keras 2."""
-    if is_keras_2(thing):
+    if is_keras_2(model):
         raise TypeError(
-            f"{argument} is a {type(thing).__name__} of tf_keras (Keras 2), but tf_rnn_ops.keras "
+            f"{argument} is a {type(model).__name__} of tf_keras (Keras 2), but tf_rnn_ops.keras "
             "works with Keras 3. Unset TF_USE_LEGACY_KERAS and build the model with Keras 3, which "
             "reads weights that Keras 2 saved."
         )
 
 
-def warn_of_legacy_flag():
+def warn_of_legacy_flag() -> None:
     """Warns if tf.keras is Keras 2 in this process, because accelerate() does not patch Keras 2.
 
     WHY the environment variable: tensorflow_hub imports tf_keras also for models of Keras 3.

@@ -1,14 +1,16 @@
 """Decides whether a layer or a call can run as one op, with the reason if it cannot."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.path import cells, changes, environment
+from tf_rnn_ops.keras.dispatch import cells, changes, environment
 from tf_rnn_ops.native import loader, xla
 from tf_rnn_ops.native.tf_internals import tracing
 
 
-def keras_reason(layer):
+def keras_reason(layer: keras.layers.Layer) -> str | None:
     """Tells why the layer's arguments rule out the op.
 
     Args:
@@ -21,19 +23,19 @@ def keras_reason(layer):
         return f"the ops are not loaded: {loader.unavailable()}"
     if reason := wish_for_keras(layer):
         return reason
-    own = cells_of(layer)
-    reason = changes.loop_reason(layer) or next(filter(None, map(cells.reason, own)), None)
-    if reason is None and layer.cell is not own[0]:
+    its_cells = cells_of(layer)
+    reason = changes.loop_reason(layer) or next(filter(None, map(cells.reason, its_cells)), None)
+    if reason is None and layer.cell is not its_cells[0]:
         reason = changes.step_reason(layer.cell)
     if reason is not None:
         return reason
     # Keras casts weights to the type of the cell, but the op gets them in the type of the layer.
-    if len({each.compute_dtype for each in (layer, layer.cell, *own)}) > 1:
+    if len({each.compute_dtype for each in (layer, layer.cell, *its_cells)}) > 1:
         return "the layer and its cells compute in different types"
     return None
 
 
-def wish_for_keras(layer):
+def wish_for_keras(layer: keras.layers.Layer) -> str | None:
     """The sentence on an argument that asks for Keras's implementation; None if there is none."""
     if layer.unroll:
         return "unroll=True asks for Keras's unrolled steps"
@@ -42,23 +44,23 @@ def wish_for_keras(layer):
     return None
 
 
-def cells_of(layer):
+def cells_of(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The cells of a layer in the order in which they run."""
-    cell = getattr(layer, "cell", None)
+    cell: Any = getattr(layer, "cell", None)
     return list(cell.cells) if type(cell) is keras.layers.StackedRNNCells else [cell]
 
 
-def has_op_cells(layer):
+def has_op_cells(layer: keras.layers.Layer) -> bool:
     """Whether all cells are of classes that run on an op if their arguments allow it."""
     return all(cells.op_name(cell) is not None for cell in cells_of(layer))
 
 
-def training_reason(layer):
+def training_reason(layer: keras.layers.Layer) -> str | None:
     """Tells why a layer that can use the op cannot use it in training; None if it can."""
     return next(filter(None, map(_training_reason, cells_of(layer))), None)
 
 
-def _training_reason(cell):
+def _training_reason(cell: keras.layers.Layer) -> str | None:
     if cell.dropout >= 1 or cell.recurrent_dropout >= 1:
         return "dropout=1 drops all elements"
     if reason := changes.dropout_reason(cell):
@@ -72,7 +74,13 @@ def _training_reason(cell):
     return None
 
 
-def call_reason(layer, sequences, states, mask, training):
+def call_reason(
+    layer: keras.layers.Layer,
+    sequences: tf.Tensor,
+    states: list[list[tf.Tensor]],
+    mask: tf.Tensor | None,
+    training: bool | None,
+) -> str | None:
     """Tells why this call cannot use the op.
 
     Args:
@@ -104,12 +112,12 @@ def call_reason(layer, sequences, states, mask, training):
     return _shape_reason(cells_of(layer), sequences, states, mask)
 
 
-def is_numeric(dtype):
+def is_numeric(dtype: Any) -> bool:
     """Whether a cast to the op's type loses only precision."""
     return dtype.is_floating or dtype.is_integer or dtype.is_bool
 
 
-def single_step_reason(layer, time):
+def single_step_reason(layer: keras.layers.Layer, time: int | None) -> str | None:
     """Tells why a graph for a known number of time steps does not use the op; None if it does.
 
     BlockLSTMV2 needs the weights in one buffer. Filling the buffer takes a pass over all weights, as a step
@@ -120,7 +128,7 @@ def single_step_reason(layer, time):
     return "for one time step the op would spend its time on arranging weights"
 
 
-def xla_reason():
+def xla_reason() -> str | None:
     """Tells why XLA (jit_compile=True) cannot compile the op; None if it can."""
     if xla.unavailable() is not None:
         return f"the op cannot be compiled by XLA: {xla.unavailable()}"
@@ -129,26 +137,31 @@ def xla_reason():
     return None
 
 
-def layer_xla_reason(layer):
+def layer_xla_reason(layer: keras.layers.Layer) -> str | None:
     """Tells why XLA (jit_compile=True) cannot compile the op of a layer; None if it can."""
     if is_quantized(layer):
         return "XLA (jit_compile=True) compiles Keras's implementation of a layer with int8 weights"
     return xla_reason()
 
 
-def is_quantized(layer):
+def is_quantized(layer: keras.layers.Layer) -> bool:
     """Whether a cell of a layer has int8 weights."""
     return any(map(cells.is_quantized, cells_of(layer)))
 
 
-def _shape_reason(its_cells, sequences, states, mask):
+def _shape_reason(
+    its_cells: list[keras.layers.Layer],
+    sequences: tf.Tensor,
+    states: list[list[tf.Tensor]],
+    mask: tf.Tensor | None,
+) -> str | None:
     """The reason of a wrong shape. Keras broadcasts some of these shapes, and raises its errors for others."""
     shape = tuple(sequences.shape)
     if len(shape) != 3:
         return "the input does not have three dimensions"
     if shape[2] == 0:
         return "the input has no features"
-    for state in (state for own in states for state in own):
+    for state in (state for cell_states in states for state in cell_states):
         if not hasattr(state, "shape"):
             raise ValueError(
                 "Each state in initial_state must be a tensor or an array, but one is of type "
@@ -156,11 +169,11 @@ def _shape_reason(its_cells, sequences, states, mask):
             )
     if len(states) != len(its_cells):
         return "the number of initial states does not fit the cells"
-    for cell, own in zip(its_cells, states):
-        if len(own) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
+    for cell, cell_states in zip(its_cells, states):
+        if len(cell_states) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
             return "the number of initial states does not fit the cell"
         sizes = [cell.state_size] if isinstance(cell.state_size, int) else cell.state_size
-        shapes = [(tuple(state.shape), (shape[0], size)) for state, size in zip(own, sizes)]
+        shapes = [(tuple(state.shape), (shape[0], size)) for state, size in zip(cell_states, sizes)]
         if not all(_fits(*pair) for pair in shapes):
             return "an initial state does not have the shape [batch, units]"
     if mask is not None and not (
@@ -170,7 +183,7 @@ def _shape_reason(its_cells, sequences, states, mask):
     return None
 
 
-def _fits(shape, wanted):
+def _fits(shape: tuple[int | None, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(shape) == len(wanted) and all(
         size is None or other is None or size == other for size, other in zip(shape, wanted)
     )

@@ -7,6 +7,7 @@ file names this package begins with a function of this module, and pickle import
 
 import io
 import re
+from typing import Any, Callable
 
 import keras
 
@@ -22,15 +23,15 @@ def guard() -> None:
         _patches.wrap(owner, "__reduce__", _importing)
 
 
-def load(function, arguments):
+def load(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Calls Keras's function. The import of this module has registered the layers."""
     return function(*arguments)
 
 
-def _importing(original):
-    def reduce(self):
+def _importing(original: Callable[..., Any]) -> Callable[..., Any]:
+    def reduce(self: Any) -> tuple[Any, ...]:
         function, arguments, *more = original(self)
-        files = [one for one in arguments if isinstance(one, io.BytesIO)]
+        files = [argument for argument in arguments if isinstance(argument, io.BytesIO)]
         if any(map(_names_the_package, files)):
             return load, (function, arguments), *more
         return function, arguments, *more
@@ -38,7 +39,7 @@ def _importing(original):
     return reduce
 
 
-def _names_the_package(file):
+def _names_the_package(file: io.BytesIO) -> bool:
     # A search in the bytes is enough, since configs in the file are not compressed. WHY re: it needs no copy of them.
     with file.getbuffer() as content:
         return re.search(_PACKAGE, content) is not None

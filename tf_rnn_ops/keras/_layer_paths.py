@@ -1,16 +1,18 @@
 """Tells which recurrent layers of a model run as one op, and why other layers do not."""
 
+from typing import Any
+
 import keras
 
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras._internals.layers import inner_layers
-from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
-from tf_rnn_ops.keras.layers.own_layer import OwnLayer
+from tf_rnn_ops.keras.dispatch import changes, eligibility, switch
+from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
+from tf_rnn_ops.keras.layers.cell_layer import CellLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.path import changes, eligibility, switch
 from tf_rnn_ops.native import loader
 
-OURS = (LSTM, GRU, SimpleRNN, RNN, OwnLayer)
+OURS = (LSTM, GRU, SimpleRNN, RNN, CellLayer)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
 FUSED = "fused"  # all steps in one op of this package
@@ -29,59 +31,60 @@ def kept_by_keras(model: keras.layers.Layer) -> dict[str, str]:
     """
     if loader.unavailable() is not None:
         return {}
-    found = {}
+    reasons = {}
     for name, layer in recurrent_layers(model):
         if is_stack(layer) or eligibility.wish_for_keras(layer):
             continue
         path, reason = path_of(layer, is_compiled(model))
         if path == KERAS and not _one_step_reason(layer):
-            found[name] = reason
-    return found
+            reasons[name] = reason
+    return reasons
 
 
-def is_compiled(model):
+def is_compiled(model: keras.Model) -> bool:
     """Whether XLA compiles a model."""
     return bool(getattr(model, "compiled", False) and getattr(model, "jit_compile", False))
 
 
-def _one_step_reason(layer):
+def _one_step_reason(layer: keras.layers.Layer) -> str | None:
     """The reason of a layer that was built for one time step; None for other layers."""
-    shape = (layer.get_build_config() or {}).get("input_shape") or ()
+    shape: Any = (layer.get_build_config() or {}).get("input_shape") or ()
     is_ours = isinstance(layer, (*OURS, *_STOCK)) or type(layer) is keras.layers.RNN
     if len(shape) != 3 or not is_ours or eligibility.keras_reason(layer):
         return None
     return eligibility.single_step_reason(layer, shape[1])
 
 
-def recurrent_layers(model):
+def recurrent_layers(model: keras.Model) -> list[tuple[str, keras.layers.Layer]]:
     """(names of the layers around it and its own name, layer) of each recurrent layer, in the order of the model."""
-    found, seen = [], set()
+    layers: list[tuple[str, keras.layers.Layer]] = []
+    seen: set[int] = set()
 
-    def visit(layer, name):
+    def visit(layer: keras.layers.Layer, name: str) -> None:
         if id(layer) in seen:
             return
         seen.add(id(layer))
         if isinstance(layer, keras.layers.RNN) or is_stack(layer):
-            found.append((name or layer.name, layer))
+            layers.append((name or layer.name, layer))
             return
         for inner in inner_layers(layer):
             visit(inner, f"{name}/{inner.name}" if name else inner.name)
 
     visit(model, "")
-    return found
+    return layers
 
 
-def is_stack(layer):
+def is_stack(layer: keras.layers.Layer) -> bool:
     """Whether it is one of the Cudnn* layers, for which Keras has no implementation."""
     return isinstance(layer, CudnnStack)
 
 
-def is_ours(layer):
+def is_ours(layer: keras.layers.Layer) -> bool:
     """Whether a recurrent layer is one of this package, which runs on the op without accelerate()."""
     return is_stack(layer) or isinstance(layer, OURS)
 
 
-def path_of(layer, compiled):
+def path_of(layer: keras.layers.Layer, compiled: bool) -> tuple[str, str]:
     """Returns the path and the reason."""
     if is_stack(layer):
         reason = loader.unavailable()
@@ -104,7 +107,8 @@ def path_of(layer, compiled):
     reason = _one_step_reason(layer)
     if reason is not None:
         return KERAS, reason
-    if compiled and eligibility.layer_xla_reason(layer) is not None:
-        return KERAS, eligibility.layer_xla_reason(layer)
+    reason = eligibility.layer_xla_reason(layer) if compiled else None
+    if reason is not None:
+        return KERAS, reason
     reason = eligibility.training_reason(layer)
     return (FUSED, "") if reason is None else (KERAS_IN_TRAINING, reason)

@@ -7,18 +7,26 @@ whose gradient ignores the clipping.
 """
 
 import functools
+from typing import Any, Callable
 
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.path import block_lstm, cells, changes, eligibility, params, quantized
-from tf_rnn_ops.keras.path.masks import MaskedSteps
+from tf_rnn_ops.keras.dispatch import block_lstm, cells, changes, eligibility, params, quantized
+from tf_rnn_ops.keras.dispatch.masks import MaskedSteps
 from tf_rnn_ops.native import loader
 
 
-def inner_loop(layer, loop, sequences, initial_state, mask, training):
+def inner_loop(
+    layer: keras.layers.Layer,
+    loop: Callable[..., Any],
+    sequences: tf.Tensor,
+    initial_state: Any,
+    mask: Any,
+    training: bool | None,
+) -> tuple[tf.Tensor, tf.Tensor, Any]:
     """Replaces keras.layers.RNN.inner_loop. It runs one op if possible.
 
     Args:
@@ -59,30 +67,38 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
     output = tf.cast(sequences, its_cells[0].compute_dtype)
     steps, output = _arrange(layer, output, one_mask)
     new_states = []
-    for cell, own in zip(its_cells, states):
-        output, found = _run(cell, output, own, steps, training)
-        new_states.append(found)
+    for cell, cell_states in zip(its_cells, states):
+        output, final_states = _run(cell, output, cell_states, steps, training)
+        new_states.append(final_states)
     results = outputs(layer, steps, output, new_states[-1][0])
     if not is_stack:
         return (*results, new_states[0])
     return (*results, keras.tree.pack_sequence_as(initial_state, keras.tree.flatten(new_states)))
 
 
-def _as_list(states):
+def _as_list(states: Any) -> list:
     return list(states) if isinstance(states, (list, tuple)) else [states]
 
 
-def _run(cell, sequences, states, steps, training):
+def _run(
+    cell: keras.layers.Layer,
+    sequences: tf.Tensor,
+    states: list[tf.Tensor],
+    steps: MaskedSteps | None,
+    training: bool | None,
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Runs one cell over sequences in the order of processing. Returns [B, T, H] and the final states."""
     states = of_every_row(states, sequences)
-    masks = {}
+    masks: dict[str, tf.Tensor] = {}
     if training:
         sequences, masks = _dropout(cell, sequences, states[0])
-    run = _RUN[cells.op_of_call(cell, sequences.shape[1], training)]
+    op_name = cells.op_of_call(cell, sequences.shape[1], training)
+    assert op_name is not None, "call_reason excludes cells without an op"
+    run = _RUN[op_name]
     return run(cell, sequences, states, steps, masks, bool(training))
 
 
-def can_keep_packed(layer):
+def can_keep_packed(layer: keras.layers.Layer) -> bool:
     """Whether the packed weights of a layer or cell can be kept between calls.
 
     They can if the op gets the value of the variables. A cast makes a new tensor at each call. The
@@ -91,12 +107,12 @@ def can_keep_packed(layer):
     return cells.is_quantized(layer) or layer.variable_dtype == layer.compute_dtype
 
 
-def of_every_row(states, sequences):
+def of_every_row(states: list[tf.Tensor], sequences: tf.Tensor) -> list[tf.Tensor]:
     """The initial states in the type of the sequences. A single row is broadcast to all rows, as in Keras."""
     states = [tf.cast(state, sequences.dtype) for state in states]
     batch = sequences.shape[0]
 
-    def has_every_row(state):
+    def has_every_row(state: tf.Tensor) -> bool:
         if None not in (state.shape[0], batch):
             return state.shape[0] == batch
         # Keras's default zero state (a Fill op) has the full batch. WHY a check: broadcast_to takes 10 %
@@ -112,14 +128,16 @@ def of_every_row(states, sequences):
     ]
 
 
-def drop_inputs(cell, sequences, training):
+def drop_inputs(cell: keras.layers.Layer, sequences: tf.Tensor, training: bool | None) -> tf.Tensor:
     """Applies a cell's dropout to [B, T, I]. The mask is the same for all steps, as in Keras."""
     if not (training and cell.dropout > 0):
         return sequences
     return sequences * overridden.dropout_mask(cell, sequences[:, 0, :])[:, None, :]
 
 
-def _arrange(layer, sequences, mask):
+def _arrange(
+    layer: keras.layers.Layer, sequences: tf.Tensor, mask: tf.Tensor | None
+) -> tuple[MaskedSteps | None, tf.Tensor]:
     """Returns the MaskedSteps, or None without a mask, and the sequences in the order of processing."""
     if mask is not None:
         steps = MaskedSteps(mask, sequences, layer.go_backwards, layer.zero_output_for_mask)
@@ -127,7 +145,9 @@ def _arrange(layer, sequences, mask):
     return None, tf.reverse(sequences, [1]) if layer.go_backwards else sequences
 
 
-def _dropout(cell, sequences, state):
+def _dropout(
+    cell: keras.layers.Layer, sequences: tf.Tensor, state: tf.Tensor
+) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     """Applies dropout to the sequences if all gates have one mask. Other masks become inputs of LayerRNN."""
     masks = {}
     if cell.dropout > 0:
@@ -142,7 +162,14 @@ def _dropout(cell, sequences, state):
     return sequences, masks
 
 
-def _layer(cell, sequences, states, steps, masks, is_training):
+def _layer(
+    cell: keras.layers.Layer,
+    sequences: tf.Tensor,
+    states: list[tf.Tensor],
+    steps: MaskedSteps | None,
+    masks: dict[str, tf.Tensor],
+    is_training: bool,
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Runs LayerRNN. Returns [B, T, H] and the list of final states."""
     has_c = len(states) == 2
     inputs = {
@@ -159,13 +186,20 @@ def _layer(cell, sequences, states, steps, masks, is_training):
     if not is_training and can_keep_packed(cell):
         assert not masks, "masks exist only in training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)
-        result = raw_ops.LayerRNNPacked(**inputs, **weights, **others, packed=packed)
+        result: Any = raw_ops.LayerRNNPacked(**inputs, **weights, **others, packed=packed)
     else:
         result = raw_ops.LayerRNN(**inputs, **weights, **others, **masks, is_training=is_training)
     return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
 
 
-def _cudnn(cell, sequences, states, steps, masks, is_training):
+def _cudnn(
+    cell: keras.layers.Layer,
+    sequences: tf.Tensor,
+    states: list[tf.Tensor],
+    steps: MaskedSteps | None,
+    masks: dict[str, tf.Tensor],
+    is_training: bool,
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Runs CudnnRNNV3, which also has a kernel for GPUs, but no dropout masks of gates."""
     assert not masks, "call_reason excludes dropout masks of gates"
     rnn_mode = cells.rnn_mode(cell)
@@ -189,7 +223,9 @@ def _cudnn(cell, sequences, states, steps, masks, is_training):
 _RUN = {"LayerRNN": _layer, "CudnnRNNV3": _cudnn, "BlockLSTMV2": block_lstm.run}
 
 
-def outputs(layer, steps, packed, h):
+def outputs(
+    layer: keras.layers.Layer, steps: MaskedSteps | None, packed: tf.Tensor, h: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the last output and the outputs in the form that Keras expects.
 
     Args:

@@ -1,4 +1,4 @@
-"""The facts of `python -m tf_rnn_ops info`: versions, CPU features and devices, and why a library is missing.
+"""info: versions, CPU features and devices, and why a library is missing.
 
 Never fails: a fact that cannot be found out is printed with the reason.
 """
@@ -18,15 +18,15 @@ _T = TypeVar("_T")
 _CUDNN = "libcudnn.so.9"
 
 
-def collect() -> list[tuple[str, str]]:
+def info() -> list[tuple[str, str]]:
     """Collects the facts.
 
     Returns:
         A list of (title, text) pairs, in the order in which to print them.
 
     Example:
-        >>> import tf_rnn_ops.info
-        >>> dict(tf_rnn_ops.info.collect())["tf_rnn_ops"] == tf_rnn_ops.__version__
+        >>> import tf_rnn_ops
+        >>> dict(tf_rnn_ops.info())["tf_rnn_ops"] == tf_rnn_ops.__version__
         True
     """
     facts = [

@@ -1,0 +1,129 @@
+"""The arguments that the constructors of this package pass on to Keras, for editors, type checkers and help()."""
+
+import functools
+import inspect
+from typing import Any, Callable, Mapping, TypedDict, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., None])
+
+
+class CellArguments(TypedDict, total=False):
+    """The arguments of keras.layers.LSTMCell and GRUCell."""
+
+    activation: Any
+    recurrent_activation: Any
+    use_bias: bool
+    kernel_initializer: Any
+    recurrent_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    recurrent_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    recurrent_constraint: Any
+    bias_constraint: Any
+    dropout: float
+    recurrent_dropout: float
+    seed: Any
+    implementation: int
+    activity_regularizer: Any
+    name: str | None
+    dtype: Any
+    trainable: bool
+
+
+class LSTMCellArguments(CellArguments, total=False):
+    """The arguments of keras.layers.LSTMCell."""
+
+    unit_forget_bias: bool
+
+
+class GRUCellArguments(CellArguments, total=False):
+    """The arguments of keras.layers.GRUCell."""
+
+    reset_after: bool
+
+
+class LoopArguments(TypedDict, total=False):
+    """The arguments of keras.layers.RNN."""
+
+    return_sequences: bool
+    return_state: bool
+    go_backwards: bool
+    stateful: bool
+    unroll: bool
+    zero_output_for_mask: bool
+    input_shape: Any
+
+
+class LSTMArguments(LSTMCellArguments, LoopArguments, total=False):
+    """The arguments of a layer with an LSTM cell."""
+
+
+class GRUArguments(GRUCellArguments, LoopArguments, total=False):
+    """The arguments of a layer with a GRU cell."""
+
+
+class LayerArguments(TypedDict, total=False):
+    """The arguments of keras.layers.Layer."""
+
+    activity_regularizer: Any
+    name: str | None
+    dtype: Any
+    trainable: bool
+    input_shape: Any
+
+
+_OF_BOTH = ("dtype", "trainable")
+_OF_LAYER = {*LoopArguments.__annotations__, *LayerArguments.__annotations__}
+
+
+def divide(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a layer that its cell gets, and those that the layer itself gets."""
+    of_cell = {k: v for k, v in arguments.items() if k in _OF_BOTH or k not in _OF_LAYER}
+    return of_cell, {k: v for k, v in arguments.items() if k in _OF_LAYER}
+
+
+def passes_on(*receivers: type, **others: Any) -> Callable[[_Function], _Function]:
+    """Makes a decorator of a constructor that shows the arguments which it passes on, instead of its **kwargs.
+
+    The constructor raises TypeError for any other argument.
+
+    Args:
+        *receivers: The classes whose constructors get the arguments.
+        **others: {name: default} of further arguments, which Keras does not show.
+
+    Returns:
+        The decorator.
+    """
+
+    def decorate(init: _Function) -> _Function:
+        shown = dict(inspect.signature(init).parameters)
+        del shown["kwargs"]
+        for receiver in receivers:
+            for name, parameter in inspect.signature(vars(receiver)["__init__"]).parameters.items():
+                if name not in ("cell", "autocast", "kwargs"):
+                    shown.setdefault(name, parameter.replace(kind=parameter.KEYWORD_ONLY))
+        for name, default in others.items():
+            shown[name] = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+
+        @functools.wraps(init)
+        def checked(*args: Any, **kwargs: Any) -> None:
+            for name in kwargs.keys() - shown.keys():
+                raise TypeError(
+                    f"{init.__qualname__}() got an unexpected keyword argument {name!r}"
+                )
+            init(*args, **kwargs)
+
+        return with_signature(checked, inspect.Signature(list(shown.values())))
+
+    return decorate
+
+
+def with_signature(function: Any, signature: inspect.Signature) -> Any:
+    """Shows a signature.
+
+    WHY not only functools.wraps: Keras reads the signatures of constructors without following __wrapped__.
+    """
+    function.__signature__ = signature
+    return function
