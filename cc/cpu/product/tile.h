@@ -17,6 +17,23 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <int NV>
 constexpr int kTileRows = std::min(8, (kVectorRegisters == 32 ? 24 : 12) / NV);
 
+// Whether a panel of operands E with nv vectors is in halves (Note [Halves]).
+template <typename E>
+constexpr bool IsHalved(int nv) {
+  return kVectorRegisters == 16 && !kIsGroup<E> && nv == 4;
+}
+// The number of operands from a row of a panel to the next row.
+template <typename E>
+constexpr int64_t PanelRow(int nv) {
+  return (IsHalved<E>(nv) ? 2 : nv) * kOperandLanes<E>;
+}
+// Where vector v of a panel of `depth` rows begins.
+template <typename E>
+constexpr int64_t VectorAt(int nv, int v, int64_t depth) {
+  constexpr int V = kOperandLanes<E>;
+  return IsHalved<E>(nv) ? v / 2 * depth * 2 * V + v % 2 * V : int64_t{v} * V;
+}
+
 // The K of a product: pieces of the rows of A and of the rows of B's panels.
 //
 //   row of A    | a_at |## run ##|    |## run ##|    |## run ##| ...
@@ -57,6 +74,25 @@ struct PanelBlock {
   const E* b;          // data of the panel
   RunsOfK k;           // the K of the block
   int64_t vector = 0;  // index of the panel's first vector in all columns
+};
+
+// The rows of B of a product, from the current row on.
+template <typename E>
+struct RowsOfB {
+  const E* at;
+  int64_t row;                          // from one row to the next
+  int64_t half = 2 * kOperandLanes<E>;  // from the first two vectors to the others
+
+  // Row k of a panel of `depth` rows and NV vectors.
+  template <int NV>
+  static EIGEN_ALWAYS_INLINE RowsOfB OfPanel(const E* panel, int64_t depth, int64_t k) {
+    constexpr int64_t kRow = PanelRow<E>(NV);
+    return {panel + k * kRow, kRow, IsHalved<E>(NV) ? depth * kRow : 2 * kOperandLanes<E>};
+  }
+  EIGEN_ALWAYS_INLINE RowsOfB From(int64_t k) const { return {at + k * row, row, half}; }
+  EIGEN_ALWAYS_INLINE typename Operand<E>::Vector Load(int v) const {
+    return Operand<E>::Load(at + v / 2 * half + v % 2 * kOperandLanes<E>);
+  }
 };
 
 // A by rows: element (m, k) is row[m][k].
@@ -124,21 +160,22 @@ inline Ahead AheadOf(const void* next, int64_t depth, int64_t row_bytes, int64_t
   return {static_cast<const char*>(next) + row * tiles / rows * depth * step, step};
 }
 
-// acc[m][v] += a(m, k) * b[v * V ...]: one k of a tile.
+// acc[m][v] += a(m, k) * b[v]: one k of a tile, with the first row of b.
 template <typename T, int M, int NV, typename E, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyStep(const A& a, int64_t k, const E* b, Packet<T> (&acc)[M][NV]) {
+EIGEN_ALWAYS_INLINE void MultiplyStep(const A& a, int64_t k, const RowsOfB<E>& b,
+                                      Packet<T> (&acc)[M][NV]) {
   typename Operand<E>::Vector bv[NV];
 #pragma GCC unroll 8
-  for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + v * kLanes<T>);
+  for (int v = 0; v < NV; ++v) bv[v] = b.Load(v);
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, acc[m]);
 }
 
-// acc[m][v] += sum_k a(m, k) * b[k * ldb + v * V ...]. k in order, with one fused operation each.
+// acc[m][v] += sum_k a(m, k) * b(k, v). k in order, with one fused operation each.
 template <typename T, int M, int NV, typename E, typename A, typename Next>
-EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64_t depth,
-                                      const Next& next, Packet<T> (&acc)[M][NV]) {
-  for (int64_t k = 0; k < depth; ++k, b += ldb) {
+EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, RowsOfB<E> b, int64_t depth, const Next& next,
+                                      Packet<T> (&acc)[M][NV]) {
+  for (int64_t k = 0; k < depth; ++k, b.at += b.row) {
     a.Prefetch(k);
     next.Fetch(k);
     MultiplyStep<T, M, NV>(a, k, b, acc);
@@ -148,7 +185,7 @@ EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64
 // MultiplyTile with `U` separate sums, one for every `U`th k, that are added at the end. One or two
 // rows have too few sums to hide the latency of an addition.
 template <typename T, int U, int M, int NV, typename E, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, int64_t depth,
+EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, RowsOfB<E> b, int64_t depth,
                                            Packet<T> (&acc)[M][NV]) {
   Packet<T> part[U][M][NV];
 #pragma GCC unroll 8
@@ -160,11 +197,11 @@ EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, 
     }
   }
   int64_t k = 0;
-  for (; k + U <= depth; k += U, b += U * ldb) {
+  for (; k + U <= depth; k += U, b.at += U * b.row) {
 #pragma GCC unroll 8
-    for (int u = 0; u < U; ++u) MultiplyStep<T, M, NV>(a, k + u, b + u * ldb, part[u]);
+    for (int u = 0; u < U; ++u) MultiplyStep<T, M, NV>(a, k + u, b.From(u), part[u]);
   }
-  for (; k < depth; ++k, b += ldb) MultiplyStep<T, M, NV>(a, k, b, part[0]);
+  for (; k < depth; ++k, b.at += b.row) MultiplyStep<T, M, NV>(a, k, b, part[0]);
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
@@ -186,17 +223,16 @@ inline BatchRows BatchRowsOf(int64_t batch) {
 }
 
 template <typename T, int M, int NV, typename E, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64_t depth,
+EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const RowsOfB<E>& b, int64_t depth,
                                       BatchRows batch, const Ahead& next, Packet<T> (&acc)[M][NV]) {
   constexpr int kSums = kVectorRegisters == 32 ? 4 : 2;  // for each column
   if constexpr (M == 1) {
-    if (batch == BatchRows::kOne) return MultiplyTileSplit<T, kSums, M, NV>(a, b, ldb, depth, acc);
+    if (batch == BatchRows::kOne) return MultiplyTileSplit<T, kSums, M, NV>(a, b, depth, acc);
   }
   if constexpr (M <= 2) {
-    if (batch == BatchRows::kTwo)
-      return MultiplyTileSplit<T, kSums / 2, M, NV>(a, b, ldb, depth, acc);
+    if (batch == BatchRows::kTwo) return MultiplyTileSplit<T, kSums / 2, M, NV>(a, b, depth, acc);
   }
-  MultiplyTile<T, M, NV>(a, b, ldb, depth, next, acc);
+  MultiplyTile<T, M, NV>(a, b, depth, next, acc);
 }
 
 // Calls fn(n as a constant) for a dynamic n in [1, Max].
