@@ -69,50 +69,6 @@ struct HalvedTile {
   Ahead ahead;
 };
 
-// sum += a * b, rounded once.
-// WHY: GCC also puts the result in the register of a factor, and keeps some of twelve sums in
-// memory then: the loop takes 6 % longer.
-#if defined(RNN_OPS_ISA_AVX2)
-EIGEN_ALWAYS_INLINE void FusedAdd(__m256 a, __m256 b, Packet<float>& sum) {
-  asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
-}
-EIGEN_ALWAYS_INLINE void FusedAdd(__m256d a, __m256d b, Packet<double>& sum) {
-  asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
-}
-#else
-template <typename P>
-EIGEN_ALWAYS_INLINE void FusedAdd(const P& a, const P& b, P& sum) {
-  sum = pmadd(a, b, sum);
-}
-#endif
-
-// acc[m][v] += a(m, k) * b[v]: one k of a tile, with the first row of b.
-template <typename T, int M, typename A>
-EIGEN_ALWAYS_INLINE void HalfStep(const A& a, int64_t k, const RowsOfB<T>& b,
-                                  Packet<T> (&acc)[M][2]) {
-  const Packet<T> b0 = b.Load(0), b1 = b.Load(1);
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) {
-    const Packet<T> a0 = Set<T>(a.at(m, 0, k));
-    const Packet<T> a1 = A::kGated ? Set<T>(a.at(m, 1, k)) : a0;
-    FusedAdd(a0, b0, acc[m][0]);
-    FusedAdd(a1, b1, acc[m][1]);
-  }
-}
-
-// MultiplyTile with four k in each iteration, and one prefetch for them.
-template <typename T, int M, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyHalf(const A& a, RowsOfB<T> b, int64_t depth, const Ahead& next,
-                                      Packet<T> (&acc)[M][2]) {
-  int64_t k = 0;
-  for (; k + 4 <= depth; k += 4, b.at += 4 * b.row) {
-    next.Fetch(k);
-#pragma GCC unroll 8
-    for (int u = 0; u < 4; ++u) HalfStep<T, M>(a, k + u, b.From(u), acc);
-  }
-  for (; k < depth; ++k, b.at += b.row) HalfStep<T, M>(a, k, b, acc);
-}
-
 // The sums of vectors [first, first + NV) of a tile of M rows. With `Gated` the rows of A are
 // interleaved as in GatedRowsOfA.
 template <typename T, int M, int NV, bool Gated>
@@ -131,11 +87,7 @@ EIGEN_ALWAYS_INLINE void MultiplyVectors(const HalvedTile<T>& t, int first, Ahea
   auto b = RowsOfB<T>::template OfPanel<4>(t.panel, k.b_depth, k.b_at);
   b.at += first / 2 * b.half;
   for (int64_t r = 0; r < k.runs; ++r) {
-    if constexpr (NV == 2) {
-      MultiplyHalf<T, M>(a, b, k.run, next, acc);
-    } else {
-      MultiplyTile<T, M, NV>(a, b, k.run, next, acc);
-    }
+    MultiplyTile<T, M, NV>(a, b, k.run, next, acc);
     for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * kPerK;
     b = b.From(k.b_stride);
     next.at += k.run * next.step;

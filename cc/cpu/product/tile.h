@@ -115,19 +115,36 @@ struct GatedRowsOfA {
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
 };
 
+// sum += a * b. With `InPlace` the result is in the register of `sum`.
+// WHY: GCC may take the register of a factor. In tiles of twelve sums it keeps some of them in
+// memory then, and the loop takes 6 % longer. Tiles that do not fit the registers need the freedom.
+template <typename E, bool InPlace, typename Vector, typename Sum>
+EIGEN_ALWAYS_INLINE void AddProduct(const Vector& a, const Vector& b, Sum& sum) {
+#if defined(RNN_OPS_ISA_AVX2)
+  if constexpr (InPlace && std::is_same_v<E, float>) {
+    asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return;
+  } else if constexpr (InPlace && std::is_same_v<E, double>) {
+    asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return;
+  }
+#endif
+  sum = Operand<E>::MultiplyAdd(a, b, sum);
+}
+
 // acc[v] += a(m, k) * b[v]: one row and one k of a tile.
-template <typename T, typename E, int NV, typename A>
+template <typename T, typename E, int NV, bool InPlace, typename A>
 EIGEN_ALWAYS_INLINE void MultiplyRow(const A& a, int m, int64_t k,
                                      const typename Operand<E>::Vector (&b)[NV],
                                      Packet<T> (&acc)[NV]) {
   using O = Operand<E>;
   if constexpr (A::kGated) {
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[v] = O::MultiplyAdd(O::Set(a.at(m, v, k)), b[v], acc[v]);
+    for (int v = 0; v < NV; ++v) AddProduct<E, InPlace>(O::Set(a.at(m, v, k)), b[v], acc[v]);
   } else {
     const typename O::Vector am = O::Set(a.at(m, 0, k));
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[v] = O::MultiplyAdd(am, b[v], acc[v]);
+    for (int v = 0; v < NV; ++v) AddProduct<E, InPlace>(am, b[v], acc[v]);
   }
 }
 
@@ -161,25 +178,37 @@ inline Ahead AheadOf(const void* next, int64_t depth, int64_t row_bytes, int64_t
 }
 
 // acc[m][v] += a(m, k) * b[v]: one k of a tile, with the first row of b.
-template <typename T, int M, int NV, typename E, typename A>
+template <typename T, int M, int NV, bool InPlace = false, typename E, typename A>
 EIGEN_ALWAYS_INLINE void MultiplyStep(const A& a, int64_t k, const RowsOfB<E>& b,
                                       Packet<T> (&acc)[M][NV]) {
   typename Operand<E>::Vector bv[NV];
 #pragma GCC unroll 8
   for (int v = 0; v < NV; ++v) bv[v] = b.Load(v);
 #pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, acc[m]);
+  for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV, InPlace>(a, m, k, bv, acc[m]);
 }
+
+// The number of k in an iteration of MultiplyTile. With 16 registers a tile has so few
+// multiplications for one k that the other instructions cost 4 to 14 % where another hyperthread
+// uses the core. A tile that does not fit the registers becomes slower.
+template <int M, int NV>
+constexpr int kUnrolled = kVectorRegisters == 16 && M * NV + NV + 1 <= 16 ? 4 : 1;
 
 // acc[m][v] += sum_k a(m, k) * b(k, v). k in order, with one fused operation each.
 template <typename T, int M, int NV, typename E, typename A, typename Next>
 EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, RowsOfB<E> b, int64_t depth, const Next& next,
                                       Packet<T> (&acc)[M][NV]) {
-  for (int64_t k = 0; k < depth; ++k, b.at += b.row) {
-    a.Prefetch(k);
+  constexpr int U = kUnrolled<M, NV>;
+  int64_t k = 0;
+  for (; k + U <= depth; k += U, b.at += U * b.row) {
     next.Fetch(k);
-    MultiplyStep<T, M, NV>(a, k, b, acc);
+#pragma GCC unroll 8
+    for (int u = 0; u < U; ++u) {
+      a.Prefetch(k + u);
+      MultiplyStep<T, M, NV, (U > 1)>(a, k + u, b.From(u), acc);
+    }
   }
+  for (; U > 1 && k < depth; ++k, b.at += b.row) MultiplyStep<T, M, NV>(a, k, b, acc);
 }
 
 // MultiplyTile with `U` separate sums, one for every `U`th k, that are added at the end. One or two
