@@ -163,7 +163,8 @@ EIGEN_DONT_INLINE void GemmHalvedTile(const RowGemm<T>& g, const PanelBlock<T>& 
     first[m] = accumulates ? sums[m] : start == Start::kBias ? g.bias + block.vector * V : kZeros;
     if (accumulates && !in_place) std::copy(c, c + n, buffer[m]);
   }
-  MultiplyHalved<T, Gated>({g.a + tile.row, tile.rows, block.b, block.k, first, sums, next});
+  MultiplyHalved<T, Gated>(
+      {g.a + tile.row, tile.rows, block.b, block.k, first, sums, g.batch, next});
   if (in_place) return;
   for (int m = 0; m < tile.rows; ++m) {
     T* const c = g.c[tile.row + m] + column;
@@ -202,7 +203,7 @@ template <typename T, int NV, bool Gated = false, typename E = T>
 void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  const bool halves = IsHalved<E>(NV) && UsesHalves(g.rows, g.k.runs * g.k.run);
+  const bool halves = IsHalved<E>(NV) && g.rows > 1;
   const int64_t tiles = CeilDiv(g.rows, M);
   const RowTiles<E, NV> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
@@ -248,7 +249,7 @@ void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t str
         if constexpr (std::is_same_v<E, Quad>) {
           GemmQuadTile<NV>(g, block, tile, ahead);
         } else {
-          WithConstant<M>(tile.rows, [&](auto m) {
+          WithConstant<IsHalved<E>(NV) ? 1 : M>(tile.rows, [&](auto m) {
             GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, tile, ahead);
           });
         }

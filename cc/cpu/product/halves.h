@@ -7,8 +7,9 @@
 // multiplication. All row tiles use a block of panels that fits a part of the second-level cache:
 // rows in the outer loop, so that the rows of A of a tile stay in the first-level cache, and panels
 // in the inner loop. The sums go through memory to the cell, so the products are compiled once for
-// all cells. In a tile of at most three rows a half would have too few sums to hide the latency of
-// an addition: such tiles have 4 vectors, and read both halves at once.
+// all cells. In a tile of two or three rows a half would have too few sums to hide the latency of
+// an addition: such tiles have 4 vectors, and read both halves at once. One row, which is too
+// little work to hide the way through memory, is a tile as of other panels.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +25,6 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int kHalvedRows = 6;  // the most rows of a tile
 
-// Whether a product has tiles of halves, or tiles of at most three rows as for other panels.
-// With less K tiles of halves take up to 10 % longer (Zen 3, K = 32, 8 to 32 rows).
-inline bool UsesHalves(int64_t rows, int64_t depth) { return rows > kTileRows<4> && depth >= 48; }
-
 // The most K of a block.
 constexpr int64_t kHalvedDepth = 1024;
 
@@ -39,8 +36,9 @@ int64_t PanelsOfBlock(int64_t depth) {
   return std::max<int64_t>(1, kBlockBytes / bytes);
 }
 
-// Calls fn(tile, block, ahead) for the row tiles of the panels [begin, end) of a block.
-// block_at(i) returns a PanelBlock, and next_at(i) the slice of B to prefetch meanwhile.
+// Calls fn(tile, block, ahead) for the row tiles of at least two rows and the panels [begin, end)
+// of a block. block_at(i) returns a PanelBlock, and next_at(i) the slice of B to prefetch
+// meanwhile.
 template <typename T, typename BlockAt, typename NextAt, typename F>
 EIGEN_ALWAYS_INLINE void ForHalvedTiles(int64_t rows, int64_t begin, int64_t end,
                                         BlockAt&& block_at, NextAt&& next_at, F&& fn) {
@@ -61,11 +59,12 @@ EIGEN_ALWAYS_INLINE void ForHalvedTiles(int64_t rows, int64_t begin, int64_t end
 template <typename T>
 struct HalvedTile {
   const void* const* a;  // [rows]
-  int rows;              // at most kHalvedRows
+  int rows;              // from 2 to kHalvedRows
   const T* panel;        // with k.b_depth rows
   RunsOfK k;
   const T* const* start;  // [rows] the first sums, [4 * V]
   T* const* sums;         // out, [rows][4 * V]; may be the rows of `start`
+  BatchRows batch;
   Ahead ahead;
 };
 
@@ -87,7 +86,7 @@ EIGEN_ALWAYS_INLINE void MultiplyVectors(const HalvedTile<T>& t, int first, Ahea
   auto b = RowsOfB<T>::template OfPanel<4>(t.panel, k.b_depth, k.b_at);
   b.at += first / 2 * b.half;
   for (int64_t r = 0; r < k.runs; ++r) {
-    MultiplyTile<T, M, NV>(a, b, k.run, next, acc);
+    MultiplyRows<T, M, NV>(a, b, k.run, t.batch, next, acc);
     for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * kPerK;
     b = b.From(k.b_stride);
     next.at += k.run * next.step;
@@ -114,11 +113,11 @@ EIGEN_DONT_INLINE void MultiplyHalvedRows(const HalvedTile<T>& t) {
 // t.sums = t.start + the product.
 template <typename T, bool Gated>
 EIGEN_ALWAYS_INLINE void MultiplyHalved(const HalvedTile<T>& t) {
-  RNN_DCHECK(t.rows >= 3 && t.rows <= kHalvedRows);
-  if (t.rows == 6) return MultiplyHalvedRows<T, 6, Gated>(t);
-  if (t.rows == 5) return MultiplyHalvedRows<T, 5, Gated>(t);
-  if (t.rows == 4) return MultiplyHalvedRows<T, 4, Gated>(t);
-  MultiplyHalvedRows<T, 3, Gated>(t);
+  RNN_DCHECK(t.rows >= 2 && t.rows <= kHalvedRows);
+  WithConstant<kHalvedRows>(t.rows, [&](auto m) {
+    constexpr int M = decltype(m)::value;
+    if constexpr (M > 1) MultiplyHalvedRows<T, M, Gated>(t);
+  });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

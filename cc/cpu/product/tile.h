@@ -188,11 +188,11 @@ EIGEN_ALWAYS_INLINE void MultiplyStep(const A& a, int64_t k, const RowsOfB<E>& b
   for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV, InPlace>(a, m, k, bv, acc[m]);
 }
 
-// The number of k in an iteration of MultiplyTile. With 16 registers a tile has so few
+// The number of k in an iteration of MultiplyTile. With 16 registers a large tile has so few
 // multiplications for one k that the other instructions cost 4 to 14 % where another hyperthread
 // uses the core. A tile that does not fit the registers becomes slower.
 template <int M, int NV>
-constexpr int kUnrolled = kVectorRegisters == 16 && M * NV + NV + 1 <= 16 ? 4 : 1;
+constexpr int kUnrolled = kVectorRegisters == 16 && M * NV >= 8 && M * NV + NV < 16 ? 4 : 1;
 
 // acc[m][v] += sum_k a(m, k) * b(k, v). k in order, with one fused operation each.
 template <typename T, int M, int NV, typename E, typename A, typename Next>

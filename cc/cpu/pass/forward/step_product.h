@@ -111,7 +111,8 @@ EIGEN_DONT_INLINE void RunHalvedCellTile(const Cell& cell, const StepProduct<T>&
     first[m] = k.a_at == 0 ? cell.InitialSums(tile.row + m, block.panel) : unfinished;
     sums[m] = last ? buffer[m] : unfinished;
   }
-  MultiplyHalved<T, Gated>({product.h.a + tile.row, tile.rows, block.b, k, first, sums, ahead});
+  MultiplyHalved<T, Gated>(
+      {product.h.a + tile.row, tile.rows, block.b, k, first, sums, product.h.batch, ahead});
   for (int m = 0; last && m < tile.rows; ++m) {
     Packet<T> acc[NV];
 #pragma GCC unroll 8
@@ -148,7 +149,7 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
   const RunsOfK all = RunsOfK::Dense(product.depth);
   auto panel_at = [&](int64_t q) { return product.panels + order.at(q) * product.depth * ldb; };
   if constexpr (IsHalved<E>(NV)) {
-    if (UsesHalves(rows, product.depth)) {
+    if (rows > 1) {
       const int64_t depth = rows <= kHalvedRows ? product.depth : kHalvedDepth;
       const int64_t panels = PanelsOfBlock<T>(product.depth);
       for (int64_t q = 0; q < order.count(); q += panels) {
@@ -185,7 +186,7 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
         if constexpr (std::is_same_v<E, Quad>) {
           RunQuadCellTile(cell, product, block, tile, ahead);
         } else {
-          WithConstant<M>(tile.rows, [&](auto m) {
+          WithConstant<IsHalved<E>(NV) ? 1 : M>(tile.rows, [&](auto m) {
             constexpr int kRows = decltype(m)::value;
             if constexpr (kCellTilesInline) {
               RunCellTile<T, kRows, Gated>(cell, product, block, tile, ahead);
