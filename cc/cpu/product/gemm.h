@@ -97,7 +97,6 @@ template <typename T, int M, int NV, bool Gated, typename E>
 void GemmTile(const RowGemm<T>& g, const PanelBlock<E>& block, Start start, const RowTile& tile,
               Ahead next) {
   constexpr int V = kLanes<T>;
-  constexpr int64_t ldb = NV * V;
   const RunsOfK& k = block.k;
   Packet<T> acc[M][NV];
   const int64_t column = block.panel * g.panel_stride;
