@@ -120,6 +120,7 @@ enum PackedElement : int32_t {
   kPackedArithmetic = 0,     // the type of the arithmetic
   kPackedBFloat16Pairs = 1,  // an element is two bfloat16 values
   kPackedInt8Quads = 2,      // an element is four int8 values
+  kPackedHalves = 3,         // the type of the arithmetic, in halves of panels
 };
 
 // The panels of a network. They do not depend on a call.

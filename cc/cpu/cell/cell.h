@@ -10,6 +10,7 @@
 //                    In a stack they are made from CellInputs<T>
 //   Forward<T, NV>   a step of row i on the sums of one tile, NV vectors:             no whole_rows
 //     Init             the initial values of the sums of the recurrent product
+//     InitialSums      where they are, with four vectors (Note [Halves])
 //     Sums             where unfinished sums are stored
 //     Finish           from the sums to the results of the row
 //   Backward         from dh to the gradients of the gates' pre-activations           each
@@ -163,8 +164,11 @@ struct SumsInGates {
   EIGEN_ALWAYS_INLINE T* Sums(int64_t i, int64_t panel) const {
     return rows.gates[i] + ((rows.first_block + panel * kBlocks) * kBuffer + kAt) * kLanes<T>;
   }
+  EIGEN_ALWAYS_INLINE const T* InitialSums(int64_t i, int64_t panel) const {
+    return Sums(i, panel);
+  }
   EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t panel, Packet<T>* acc) const {
-    const T* sums = Sums(i, panel);
+    const T* sums = InitialSums(i, panel);
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[v] = Load(sums + v * kLanes<T>);
   }

@@ -125,7 +125,7 @@ constexpr uint64_t Compute() {
             ElementType::kBFloat16, ElementType::kInt8, ElementType::kOther);
   AddValues(hash, kDone, kOtherReserve, kStopped);
   AddValues(hash, kOpaqueWeights, kKerasWeights);
-  AddValues(hash, kPackedArithmetic, kPackedBFloat16Pairs, kPackedInt8Quads);
+  AddValues(hash, kPackedArithmetic, kPackedBFloat16Pairs, kPackedInt8Quads, kPackedHalves);
   // The fields of CallTensors are private.
   hash.Add(uint64_t{sizeof(CallTensors)});
   for (const std::string_view name : kArgNames) hash.Add(name);

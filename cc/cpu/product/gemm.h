@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cc/cpu/product/halves.h"
 #include "cc/cpu/product/row_tiles.h"
 #include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/operand.h"
@@ -96,7 +97,6 @@ template <typename T, int M, int NV, bool Gated, typename E>
 void GemmTile(const RowGemm<T>& g, const PanelBlock<E>& block, Start start, const RowTile& tile,
               Ahead next) {
   constexpr int V = kLanes<T>;
-  constexpr int64_t ldb = NV * V;
   const RunsOfK& k = block.k;
   Packet<T> acc[M][NV];
   const int64_t column = block.panel * g.panel_stride;
@@ -116,11 +116,11 @@ void GemmTile(const RowGemm<T>& g, const PanelBlock<E>& block, Start start, cons
   for (int m = 0; m < M; ++m) {
     a.row[m] = static_cast<const E*>(g.a[tile.row + m]) + (k.a_at + done) * kPerK;
   }
-  const E* b = block.b + (k.b_at + done) * ldb;
+  RowsOfB<E> b = RowsOfB<E>::template OfPanel<NV>(block.b, k.b_depth, k.b_at + done);
   for (int64_t r = 0; r < k.runs; ++r) {
-    MultiplyRows<T, M, NV>(a, b, ldb, k.run - done, g.batch, next, acc);
+    MultiplyRows<T, M, NV>(a, b, k.run - done, g.batch, next, acc);
     for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * kPerK;
-    b += k.b_stride * ldb;
+    b = b.From(k.b_stride);
     next.at += k.run * next.step;
   }
   if (g.scale != nullptr) {
@@ -140,6 +140,41 @@ void GemmTile(const RowGemm<T>& g, const PanelBlock<E>& block, Start start, cons
   for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) StoreFirst(c[m] + v * V, acc[m][v], n - v * V);
+  }
+}
+
+// One tile of a panel in halves. The sums of whole rows of a panel begin and end in C.
+template <typename T, bool Gated>
+EIGEN_DONT_INLINE void GemmHalvedTile(const RowGemm<T>& g, const PanelBlock<T>& block, Start start,
+                                      const RowTile& tile, const Ahead& next) {
+  constexpr int NV = 4, V = kLanes<T>;
+  alignas(64) static constexpr T kZeros[NV * V] = {};
+  alignas(64) T buffer[kHalvedRows][NV * V];
+  const T* first[kHalvedRows];
+  T* sums[kHalvedRows];
+  const int64_t column = block.panel * g.panel_stride;
+  const int64_t n = std::min<int64_t>(NV * V, g.columns - column);
+  const bool in_place = n == NV * V && g.scale == nullptr;
+  const bool accumulates = start == Start::kAccumulate && g.scale == nullptr;
+  for (int m = 0; m < tile.rows; ++m) {
+    T* const c = g.c[tile.row + m] + column;
+    sums[m] = in_place ? c : buffer[m];
+    first[m] = accumulates ? sums[m] : start == Start::kBias ? g.bias + block.vector * V : kZeros;
+    if (accumulates && !in_place) std::copy(c, c + n, buffer[m]);
+  }
+  MultiplyHalved<T, Gated>(
+      {g.a + tile.row, tile.rows, block.b, block.k, first, sums, g.batch, next});
+  if (in_place) return;
+  for (int m = 0; m < tile.rows; ++m) {
+    T* const c = g.c[tile.row + m] + column;
+    for (int v = 0; v < NV; ++v) {
+      Packet<T> sum = Load(buffer[m] + v * V);
+      if (g.scale != nullptr) {
+        sum = pmul(sum, LoadFirst(g.scale[tile.row + m] + column + v * V, n - v * V));
+        if (start == Start::kAccumulate) sum = padd(sum, LoadFirst(c + v * V, n - v * V));
+      }
+      StoreFirst(c + v * V, sum, n - v * V);
+    }
   }
 }
 
@@ -167,31 +202,53 @@ template <typename T, int NV, bool Gated = false, typename E = T>
 void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  constexpr int64_t ldb = NV * V;
+  const bool halves = IsHalved<E>(NV) && g.rows > 1;
   const int64_t tiles = CeilDiv(g.rows, M);
   const RowTiles<E, NV> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
   // If all rows are in one tile, each block is used only once, so smaller blocks would not help. A
   // panel with a header is not divided.
   const bool one_tile = g.batch != BatchRows::kMany || kHeaderOperands<E> > 0;
-  const BlocksOfK blocks(g.k, one_tile ? g.k.run * g.k.runs : kDepthBlock);
-  // Blocks in the outer loop, panels in the inner loop: a block of A stays in the cache for all
-  // panels.
+  const BlocksOfK blocks(g.k,
+                         one_tile ? g.k.run * g.k.runs : (halves ? kHalvedDepth : kDepthBlock));
+  // Blocks of K in the outer loop, panels in the inner loop: a block of A stays in the cache for
+  // all panels.
   for (int64_t i = 0; i < blocks.count(); ++i) {
     const RunsOfK k = blocks.at(i);
     const Start start = i == 0 ? g.start : Start::kAccumulate;
     auto panel_at = [&](int64_t q) {
       return static_cast<const E*>(g.b) + order.at(q) * stride * k.b_depth * V;
     };
+    auto block_at = [&](int64_t q) {
+      return PanelBlock<E>{order.at(q), panel_at(q), k, order.at(q) * stride};
+    };
+    auto next_at = [&](int64_t q) {
+      return panel_at(std::min(q, order.count() - 1)) + k.b_at * PanelRow<E>(NV);
+    };
+    if constexpr (IsHalved<E>(NV)) {
+      if (halves) {
+        const int64_t panels = PanelsOfBlock<T>(k.runs * k.run);
+        for (int64_t q = 0; q < order.count(); q += panels) {
+          ForHalvedTiles<T>(
+              g.rows, q, std::min(q + panels, order.count()), block_at,
+              [&](int64_t p) { return next_at(p + panels); },
+              [&](const RowTile& tile, const PanelBlock<T>& block, const Ahead& ahead) {
+                GemmHalvedTile<T, Gated>(g, block, start, tile, ahead);
+              });
+        }
+        continue;
+      }
+    }
     for (int64_t q = 0; q < order.count(); ++q) {
-      const PanelBlock<E> block = {order.at(q), panel_at(q), k, order.at(q) * stride};
-      const E* next = panel_at(std::min(q + 1, order.count() - 1)) + k.b_at * ldb;
+      const PanelBlock<E> block = block_at(q);
+      const E* next = next_at(q + 1);
       row_tiles.ForEach(g.a, block, [&](const RowTile& tile) {
-        const Ahead ahead = AheadOf(next, k.runs * k.run, ldb * sizeof(E), tile.row, g.rows, tiles);
+        const Ahead ahead =
+            AheadOf(next, k.runs * k.run, NV * V * sizeof(E), tile.row, g.rows, tiles);
         if constexpr (std::is_same_v<E, Quad>) {
           GemmQuadTile<NV>(g, block, tile, ahead);
         } else {
-          WithConstant<M>(tile.rows, [&](auto m) {
+          WithConstant<IsHalved<E>(NV) ? 1 : M>(tile.rows, [&](auto m) {
             GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, tile, ahead);
           });
         }

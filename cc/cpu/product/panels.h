@@ -6,6 +6,7 @@
 //   Gate panels: panel u has one vector for each gate of the V units of unit block u. So one
 //     register tile has all gates of its units, and the cell computes on registers.
 //   Dense panels: four vectors of consecutive columns. The last panel has the remaining 1 to 4.
+// With 16 registers a panel of four vectors of exact operands is in halves (Note [Halves]).
 // Rows of gate buffers have the same order: [unit block][gate][lane]. For a product over such rows
 // (the gradients), K has that order, and the rows of units beyond H are zeros.
 #pragma once
@@ -157,8 +158,8 @@ void PackGatePanel(const MatrixView<const T>& src, int64_t depth, int64_t units,
   constexpr int V = kOperandLanes<E>;
   const int64_t n = std::min<int64_t>(V, units - u * V);
   for (int g = 0; g < gates.count; ++g) {
-    PackVector(src.At(0, gates.source[g] * units + u * V), depth, n, panel + g * V,
-               gates.count * V);
+    PackVector(src.At(0, gates.source[g] * units + u * V), depth, n,
+               panel + VectorAt<E>(gates.count, g, depth), PanelRow<E>(gates.count));
   }
 }
 
@@ -170,7 +171,8 @@ void PackDensePanel(const MatrixView<const T>& src, int64_t depth, int64_t colum
   const int nv = PanelVectors(CeilDiv(columns, V), p);
   for (int v = 0; v < nv; ++v) {
     const int64_t n0 = (4 * p + v) * V;
-    PackVector(src.At(0, n0), depth, std::min<int64_t>(V, columns - n0), panel + v * V, nv * V);
+    PackVector(src.At(0, n0), depth, std::min<int64_t>(V, columns - n0),
+               panel + VectorAt<E>(nv, v, depth), PanelRow<E>(nv));
   }
 }
 
@@ -180,19 +182,21 @@ template <typename T, typename E>
 void PackDensePanelOfGateRows(const MatrixView<const T>& src, int64_t units, const GateOrder& gates,
                               int64_t columns, int64_t p, E* panel) {
   constexpr int V = kOperandLanes<E>;
+  constexpr int64_t kRows = V / kPerOperand<E>;  // of one gate of a unit block
   const int nv = PanelVectors(CeilDiv(columns, V), p);
-  const int64_t ldb = nv * V;
+  const int64_t ldb = PanelRow<E>(nv), depth = CeilDiv(units, V) * gates.count * kRows;
   for (int64_t u = 0; u < CeilDiv(units, V); ++u) {
     const int64_t valid = std::min<int64_t>(V, units - u * V);
     for (int g = 0; g < gates.count; ++g) {
-      constexpr int64_t kRows = V / kPerOperand<E>;
-      E* dst = panel + (u * gates.count + g) * kRows * ldb;
       for (int v = 0; v < nv; ++v) {
         const int64_t n0 = (4 * p + v) * V;
+        E* dst = panel + VectorAt<E>(nv, v, depth) + (u * gates.count + g) * kRows * ldb;
         PackVector(src.At(gates.source[g] * units + u * V, n0), valid,
-                   std::min<int64_t>(V, columns - n0), dst + v * V, ldb);
+                   std::min<int64_t>(V, columns - n0), dst, ldb);
+        for (int64_t k = OperandsOf<E>(valid); k < kRows; ++k) {
+          std::fill(dst + k * ldb, dst + k * ldb + V, E{});
+        }
       }
-      std::fill(dst + OperandsOf<E>(valid) * ldb, dst + kRows * ldb, E{});
     }
   }
 }

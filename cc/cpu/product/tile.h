@@ -17,6 +17,23 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <int NV>
 constexpr int kTileRows = std::min(8, (kVectorRegisters == 32 ? 24 : 12) / NV);
 
+// Whether a panel of operands E with nv vectors is in halves (Note [Halves]).
+template <typename E>
+constexpr bool IsHalved(int nv) {
+  return kVectorRegisters == 16 && !kIsGroup<E> && nv == 4;
+}
+// The number of operands from a row of a panel to the next row.
+template <typename E>
+constexpr int64_t PanelRow(int nv) {
+  return (IsHalved<E>(nv) ? 2 : nv) * kOperandLanes<E>;
+}
+// Where vector v of a panel of `depth` rows begins.
+template <typename E>
+constexpr int64_t VectorAt(int nv, int v, int64_t depth) {
+  constexpr int V = kOperandLanes<E>;
+  return IsHalved<E>(nv) ? v / 2 * depth * 2 * V + v % 2 * V : int64_t{v} * V;
+}
+
 // The K of a product: pieces of the rows of A and of the rows of B's panels.
 //
 //   row of A    | a_at |## run ##|    |## run ##|    |## run ##| ...
@@ -59,6 +76,25 @@ struct PanelBlock {
   int64_t vector = 0;  // index of the panel's first vector in all columns
 };
 
+// The rows of B of a product, from the current row on.
+template <typename E>
+struct RowsOfB {
+  const E* at;
+  int64_t row;                          // from one row to the next
+  int64_t half = 2 * kOperandLanes<E>;  // from the first two vectors to the others
+
+  // Row k of a panel of `depth` rows and NV vectors.
+  template <int NV>
+  static EIGEN_ALWAYS_INLINE RowsOfB OfPanel(const E* panel, int64_t depth, int64_t k) {
+    constexpr int64_t kRow = PanelRow<E>(NV);
+    return {panel + k * kRow, kRow, IsHalved<E>(NV) ? depth * kRow : 2 * kOperandLanes<E>};
+  }
+  EIGEN_ALWAYS_INLINE RowsOfB From(int64_t k) const { return {at + k * row, row, half}; }
+  EIGEN_ALWAYS_INLINE typename Operand<E>::Vector Load(int v) const {
+    return Operand<E>::Load(at + v / 2 * half + v % 2 * kOperandLanes<E>);
+  }
+};
+
 // A by rows: element (m, k) is row[m][k].
 template <typename T, int M>
 struct RowsOfA {
@@ -79,19 +115,36 @@ struct GatedRowsOfA {
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
 };
 
+// sum += a * b. With `InPlace` the result is in the register of `sum`.
+// WHY: GCC may take the register of a factor. In tiles of twelve sums it keeps some of them in
+// memory then, and the loop takes 6 % longer. Tiles that do not fit the registers need the freedom.
+template <typename E, bool InPlace, typename Vector, typename Sum>
+EIGEN_ALWAYS_INLINE void AddProduct(const Vector& a, const Vector& b, Sum& sum) {
+#if defined(RNN_OPS_ISA_AVX2)
+  if constexpr (InPlace && std::is_same_v<E, float>) {
+    asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return;
+  } else if constexpr (InPlace && std::is_same_v<E, double>) {
+    asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return;
+  }
+#endif
+  sum = Operand<E>::MultiplyAdd(a, b, sum);
+}
+
 // acc[v] += a(m, k) * b[v]: one row and one k of a tile.
-template <typename T, typename E, int NV, typename A>
+template <typename T, typename E, int NV, bool InPlace, typename A>
 EIGEN_ALWAYS_INLINE void MultiplyRow(const A& a, int m, int64_t k,
                                      const typename Operand<E>::Vector (&b)[NV],
                                      Packet<T> (&acc)[NV]) {
   using O = Operand<E>;
   if constexpr (A::kGated) {
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[v] = O::MultiplyAdd(O::Set(a.at(m, v, k)), b[v], acc[v]);
+    for (int v = 0; v < NV; ++v) AddProduct<E, InPlace>(O::Set(a.at(m, v, k)), b[v], acc[v]);
   } else {
     const typename O::Vector am = O::Set(a.at(m, 0, k));
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[v] = O::MultiplyAdd(am, b[v], acc[v]);
+    for (int v = 0; v < NV; ++v) AddProduct<E, InPlace>(am, b[v], acc[v]);
   }
 }
 
@@ -124,31 +177,44 @@ inline Ahead AheadOf(const void* next, int64_t depth, int64_t row_bytes, int64_t
   return {static_cast<const char*>(next) + row * tiles / rows * depth * step, step};
 }
 
-// acc[m][v] += a(m, k) * b[v * V ...]: one k of a tile.
-template <typename T, int M, int NV, typename E, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyStep(const A& a, int64_t k, const E* b, Packet<T> (&acc)[M][NV]) {
+// acc[m][v] += a(m, k) * b[v]: one k of a tile, with the first row of b.
+template <typename T, int M, int NV, bool InPlace = false, typename E, typename A>
+EIGEN_ALWAYS_INLINE void MultiplyStep(const A& a, int64_t k, const RowsOfB<E>& b,
+                                      Packet<T> (&acc)[M][NV]) {
   typename Operand<E>::Vector bv[NV];
 #pragma GCC unroll 8
-  for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + v * kLanes<T>);
+  for (int v = 0; v < NV; ++v) bv[v] = b.Load(v);
 #pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, acc[m]);
+  for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV, InPlace>(a, m, k, bv, acc[m]);
 }
 
-// acc[m][v] += sum_k a(m, k) * b[k * ldb + v * V ...]. k in order, with one fused operation each.
+// The number of k in an iteration of MultiplyTile. With 16 registers a large tile has so few
+// multiplications for one k that the other instructions cost 4 to 14 % where another hyperthread
+// uses the core. A tile that does not fit the registers becomes slower.
+template <int M, int NV>
+constexpr int kUnrolled = kVectorRegisters == 16 && M * NV >= 8 && M * NV + NV < 16 ? 4 : 1;
+
+// acc[m][v] += sum_k a(m, k) * b(k, v). k in order, with one fused operation each.
 template <typename T, int M, int NV, typename E, typename A, typename Next>
-EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64_t depth,
-                                      const Next& next, Packet<T> (&acc)[M][NV]) {
-  for (int64_t k = 0; k < depth; ++k, b += ldb) {
-    a.Prefetch(k);
+EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, RowsOfB<E> b, int64_t depth, const Next& next,
+                                      Packet<T> (&acc)[M][NV]) {
+  constexpr int U = kUnrolled<M, NV>;
+  int64_t k = 0;
+  for (; k + U <= depth; k += U, b.at += U * b.row) {
     next.Fetch(k);
-    MultiplyStep<T, M, NV>(a, k, b, acc);
+#pragma GCC unroll 8
+    for (int u = 0; u < U; ++u) {
+      a.Prefetch(k + u);
+      MultiplyStep<T, M, NV, (U > 1)>(a, k + u, b.From(u), acc);
+    }
   }
+  for (; U > 1 && k < depth; ++k, b.at += b.row) MultiplyStep<T, M, NV>(a, k, b, acc);
 }
 
 // MultiplyTile with `U` separate sums, one for every `U`th k, that are added at the end. One or two
 // rows have too few sums to hide the latency of an addition.
 template <typename T, int U, int M, int NV, typename E, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, int64_t depth,
+EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, RowsOfB<E> b, int64_t depth,
                                            Packet<T> (&acc)[M][NV]) {
   Packet<T> part[U][M][NV];
 #pragma GCC unroll 8
@@ -160,11 +226,11 @@ EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, 
     }
   }
   int64_t k = 0;
-  for (; k + U <= depth; k += U, b += U * ldb) {
+  for (; k + U <= depth; k += U, b.at += U * b.row) {
 #pragma GCC unroll 8
-    for (int u = 0; u < U; ++u) MultiplyStep<T, M, NV>(a, k + u, b + u * ldb, part[u]);
+    for (int u = 0; u < U; ++u) MultiplyStep<T, M, NV>(a, k + u, b.From(u), part[u]);
   }
-  for (; k < depth; ++k, b += ldb) MultiplyStep<T, M, NV>(a, k, b, part[0]);
+  for (; k < depth; ++k, b.at += b.row) MultiplyStep<T, M, NV>(a, k, b, part[0]);
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
@@ -186,17 +252,16 @@ inline BatchRows BatchRowsOf(int64_t batch) {
 }
 
 template <typename T, int M, int NV, typename E, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64_t depth,
+EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const RowsOfB<E>& b, int64_t depth,
                                       BatchRows batch, const Ahead& next, Packet<T> (&acc)[M][NV]) {
   constexpr int kSums = kVectorRegisters == 32 ? 4 : 2;  // for each column
   if constexpr (M == 1) {
-    if (batch == BatchRows::kOne) return MultiplyTileSplit<T, kSums, M, NV>(a, b, ldb, depth, acc);
+    if (batch == BatchRows::kOne) return MultiplyTileSplit<T, kSums, M, NV>(a, b, depth, acc);
   }
   if constexpr (M <= 2) {
-    if (batch == BatchRows::kTwo)
-      return MultiplyTileSplit<T, kSums / 2, M, NV>(a, b, ldb, depth, acc);
+    if (batch == BatchRows::kTwo) return MultiplyTileSplit<T, kSums / 2, M, NV>(a, b, depth, acc);
   }
-  MultiplyTile<T, M, NV>(a, b, ldb, depth, next, acc);
+  MultiplyTile<T, M, NV>(a, b, depth, next, acc);
 }
 
 // Calls fn(n as a constant) for a dynamic n in [1, Max].

@@ -84,8 +84,8 @@ void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_
       acc[m][v] = done == nullptr ? Set<T>(T(0)) : Load(done + (m * NV + v) * V);
     }
   }
-  MultiplyTile<T, M, NV>(a, g.b + q * g.b_stride + k0 * g.ldb, g.ldb, g.depth - k0, NothingAhead(),
-                         acc);
+  const RowsOfB<E> b = {g.b + q * g.b_stride + k0 * g.ldb, g.ldb};
+  MultiplyTile<T, M, NV>(a, b, g.depth - k0, NothingAhead(), acc);
   // The sum of one call is computed before it is added to C, so that a long reduction that is split
   // into calls loses fewer bits.
   T* c = g.c + q * g.c_stride + i * NV * V;

@@ -102,6 +102,14 @@ struct Product {
   bool reversed;
 };
 
+// The place of element (k, x) in a panel of `depth` rows and nv vectors.
+template <typename E>
+int64_t PlaceInPanel(int nv, int64_t depth, int64_t k, int64_t x) {
+  constexpr int V = kOperandLanes<E>;
+  if (!IsHalved<E>(nv)) return k * nv * V + x;
+  return x / (2 * V) * depth * 2 * V + k * 2 * V + x % (2 * V);
+}
+
 // Checks C of a product whose panels have `nv` vectors and are `stride` columns of C apart. The
 // runs in a row of A begin at element 1 and are `run + 2` elements apart. The panels of B have rows
 // that no run uses.
@@ -139,9 +147,13 @@ void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool
   };
   std::vector<E> b;
   for (int64_t panel = 0; panel < panels; ++panel) {
+    const int vectors = vectors_of(panel);
+    const size_t begin = b.size();
+    b.resize(begin + b_depth * vectors * V);
     for (int64_t k = 0; k < b_depth; ++k) {
-      for (int64_t x = 0; x < vectors_of(panel) * V; ++x) {
-        b.push_back(MakeOperand<E>(k, [&](int64_t at) { return b_value(at, panel * stride + x); }));
+      for (int64_t x = 0; x < vectors * V; ++x) {
+        b[begin + PlaceInPanel<E>(vectors, b_depth, k, x)] =
+            MakeOperand<E>(k, [&](int64_t at) { return b_value(at, panel * stride + x); });
       }
     }
   }
@@ -263,8 +275,11 @@ struct SumsCell {
   T* sums;
 
   T* Sums(int64_t i, int64_t panel) const { return sums + i * row + panel * NV * kLanes<T>; }
+  const T* InitialSums(int64_t i, int64_t panel) const {
+    return init + i * row + panel * NV * kLanes<T>;
+  }
   void Init(int64_t i, int64_t panel, Packet<T>* acc) const {
-    for (int v = 0; v < NV; ++v) acc[v] = Load(init + i * row + (panel * NV + v) * kLanes<T>);
+    for (int v = 0; v < NV; ++v) acc[v] = Load(InitialSums(i, panel) + v * kLanes<T>);
   }
   void Round(int64_t, int64_t) const {}
   void Finish(int64_t i, int64_t panel, const Packet<T>* acc) const {
@@ -292,10 +307,13 @@ void CheckStep(Checker& check, int64_t rows, int64_t depth, bool regular) {
     a_rows[i] = regular ? together.data() + i * depth : a[i].data();
   }
   std::vector<E> b(kPanels * depth * NV * V);
-  for (size_t at = 0; at < b.size(); ++at) {
-    const int64_t k = at / (NV * V) % depth, panel = at / (NV * V) / depth;
-    const int64_t column = panel * NV * V + at % (NV * V);
-    b[at] = MakeOperand<E>(k, [&](int64_t n) { return Value(9, n, column); });
+  for (int64_t panel = 0; panel < kPanels; ++panel) {
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t x = 0; x < NV * V; ++x) {
+        b[panel * depth * NV * V + PlaceInPanel<E>(NV, depth, k, x)] =
+            MakeOperand<E>(k, [&](int64_t n) { return Value(9, n, panel * NV * V + x); });
+      }
+    }
   }
   std::vector<T> init(rows * kRow), sums(rows * kRow, T(0)), want(sums);
   for (size_t at = 0; at < init.size(); ++at) {
@@ -438,13 +456,13 @@ void CheckReductions(Checker& check) {
 // Checks the packing of a matrix with [gate][units] columns (or rows) and any strides against the
 // format.
 template <typename T, typename E, typename W>
-void CheckPacking(Checker& check, int64_t depth, int64_t units, bool transposed) {
+void CheckPacking(Checker& check, int gates, int64_t depth, int64_t units, bool transposed) {
   constexpr int V = kLanes<T>;
   constexpr int kPer = kPerOperand<E>;
-  const GateOrder order = {3, {2, 0, 1, 0}};
-  const int64_t columns = 3 * units;
-  const std::string what =
-      Text(sizeof(T), "bytes, operand", kPer, "depth", depth, "units", units, transposed);
+  const GateOrder order = {gates, {2, 0, 1, 3}};
+  const int64_t columns = gates * units;
+  const std::string what = Text(sizeof(T), "bytes, operand", kPer, "gates", gates, "depth", depth,
+                                "units", units, transposed);
   std::vector<W> data(depth * columns);
   auto value = [](int64_t k, int64_t n) { return Value(2, k, n); };
   auto fill = [](double v) {
@@ -461,19 +479,21 @@ void CheckPacking(Checker& check, int64_t depth, int64_t units, bool transposed)
       data[k * m.k_stride + n * m.n_stride] = fill(value(k, n));
     }
   }
-  // Converts panels to numbers: element (k, x) of a panel [K][nv * V] of operands.
-  auto numbers = [](const std::vector<E>& panel, int64_t ldb) {
+  // Converts a panel of `nv` vectors to numbers: element (k, x) in the order [K][nv * V].
+  auto numbers = [](const std::vector<E>& panel, int nv) {
     std::vector<double> all;
-    for (size_t at = 0; at < panel.size(); at += ldb) {
+    const int64_t operands = static_cast<int64_t>(panel.size()) / (nv * V);
+    for (int64_t k = 0; k < operands; ++k) {
       for (int i = 0; i < kPer; ++i) {
-        for (int64_t x = 0; x < ldb; ++x) {
+        for (int64_t x = 0; x < nv * V; ++x) {
+          const E& operand = panel[PlaceInPanel<E>(nv, operands, k, x)];
           if constexpr (std::is_same_v<E, Pair>) {
-            const uint32_t bits = uint32_t{i ? panel[at + x].second : panel[at + x].first} << 16;
+            const uint32_t bits = uint32_t{i ? operand.second : operand.first} << 16;
             float f;
             std::memcpy(&f, &bits, sizeof(f));
             all.push_back(f);
           } else {
-            all.push_back(panel[at + x]);
+            all.push_back(operand);
           }
         }
       }
@@ -482,17 +502,17 @@ void CheckPacking(Checker& check, int64_t depth, int64_t units, bool transposed)
   };
   const int64_t operands = OperandsOf<E>(depth);
   for (int64_t u = 0; u < CeilDiv(units, V); ++u) {
-    std::vector<E> panel(operands * 3 * V);
+    std::vector<E> panel(operands * gates * V);
     PackGatePanel(m, depth, units, order, u, panel.data());
     std::vector<double> want;
     for (int64_t k = 0; k < operands * kPer; ++k) {
-      for (int64_t x = 0; x < 3 * V; ++x) {
+      for (int64_t x = 0; x < gates * V; ++x) {
         const int64_t unit = u * V + x % V;
         want.push_back(k < depth && unit < units ? value(k, order.source[x / V] * units + unit)
                                                  : 0);
       }
     }
-    check.Equal(numbers(panel, 3 * V), want, "gate panel of " + what);
+    check.Equal(numbers(panel, gates), want, "gate panel of " + what);
   }
   for (int64_t p = 0; p < DensePanels<T>(columns); ++p) {
     const int nv = PanelVectors(CeilDiv(columns, V), p);
@@ -505,24 +525,24 @@ void CheckPacking(Checker& check, int64_t depth, int64_t units, bool transposed)
         want.push_back(k < depth && n < columns ? value(k, n) : 0);
       }
     }
-    check.Equal(numbers(panel, nv * V), want, "dense panel of " + what);
+    check.Equal(numbers(panel, nv), want, "dense panel of " + what);
   }
   // The same matrix with the gates as K.
   const MatrixView<const W> swapped = {m.data, m.n_stride, m.k_stride};
   for (int64_t p = 0; p < DensePanels<T>(depth); ++p) {
     const int nv = PanelVectors(CeilDiv(depth, V), p);
-    std::vector<E> panel(OperandsOf<E>(RoundUp(units, V)) * 3 * nv * V);
+    std::vector<E> panel(OperandsOf<E>(RoundUp(units, V)) * gates * nv * V);
     PackDensePanelOfGateRows(swapped, units, order, depth, p, panel.data());
     std::vector<double> want;
-    for (int64_t k = 0; k < RoundUp(units, V) * 3; ++k) {
-      const int64_t unit = k / (3 * V) * V + k % V;
+    for (int64_t k = 0; k < RoundUp(units, V) * gates; ++k) {
+      const int64_t unit = k / (gates * V) * V + k % V;
       for (int64_t x = 0; x < nv * V; ++x) {
         const int64_t n = p * 4 * V + x;
-        want.push_back(unit < units && n < depth ? value(n, order.source[k / V % 3] * units + unit)
-                                                 : 0);
+        want.push_back(
+            unit < units && n < depth ? value(n, order.source[k / V % gates] * units + unit) : 0);
       }
     }
-    check.Equal(numbers(panel, nv * V), want, "panel of gate rows of " + what);
+    check.Equal(numbers(panel, nv), want, "panel of gate rows of " + what);
   }
   if constexpr (std::is_same_v<T, W>) {
     // Unpacks the panel again.
@@ -545,7 +565,9 @@ void CheckPackings(Checker& check) {
   for (const int64_t depth : {1, 2, 3, V - 1, V, V + 1, 2 * V, 4 * V + 3}) {
     for (const int64_t units : {1, 2, V - 1, V, V + 1, 2 * V, 4 * V + 1}) {
       for (const bool transposed : {false, true}) {
-        CheckPacking<T, E, W>(check, depth, std::max<int64_t>(1, units), transposed);
+        for (const int gates : {3, 4}) {
+          CheckPacking<T, E, W>(check, gates, depth, std::max<int64_t>(1, units), transposed);
+        }
       }
     }
   }

@@ -66,8 +66,8 @@ EIGEN_ALWAYS_INLINE void RunCellTile(const Cell& cell, const StepProduct<E>& pro
     }
     if constexpr (kIsGroup<E>) AddDone<NV>(tile, m, acc[m]);
   }
-  MultiplyRows<T, M, NV>(a, block.b + (k.b_at + done) * NV * V, NV * V, k.run - done,
-                         product.h.batch, ahead, acc);
+  const auto b = RowsOfB<E>::template OfPanel<NV>(block.b, k.b_depth, k.b_at + done);
+  MultiplyRows<T, M, NV>(a, b, k.run - done, product.h.batch, ahead, acc);
   constexpr bool kIsSmall = M > 1 && M < kTileRows<NV> - 1;
   if constexpr (kIsGroup<E> && kIsSmall) return FinishTile<Cell, NV>(cell, tile, block.panel, acc);
   const bool last = k.a_at + k.run == product.depth;
@@ -95,6 +95,32 @@ EIGEN_DONT_INLINE void CallCellTile(const Cell& cell, const StepProduct<E>& prod
 // and GCC compiles RunCell with all of them for more than eight minutes.
 constexpr bool kCellTilesInline = kVectorRegisters == 16;
 
+// One row tile of RunCell on a panel in halves.
+template <typename T, bool Gated, typename Cell>
+EIGEN_DONT_INLINE void RunHalvedCellTile(const Cell& cell, const StepProduct<T>& product,
+                                         const PanelBlock<T>& block, const RowTile& tile,
+                                         const Ahead& ahead) {
+  constexpr int NV = 4, V = kLanes<T>;
+  alignas(64) T buffer[kHalvedRows][NV * V];
+  const T* first[kHalvedRows];
+  T* sums[kHalvedRows];
+  const RunsOfK& k = block.k;
+  const bool last = k.a_at + k.run == product.depth;
+  for (int m = 0; m < tile.rows; ++m) {
+    T* const unfinished = cell.Sums(tile.row + m, block.panel);
+    first[m] = k.a_at == 0 ? cell.InitialSums(tile.row + m, block.panel) : unfinished;
+    sums[m] = last ? buffer[m] : unfinished;
+  }
+  MultiplyHalved<T, Gated>(
+      {product.h.a + tile.row, tile.rows, block.b, k, first, sums, product.h.batch, ahead});
+  for (int m = 0; last && m < tile.rows; ++m) {
+    Packet<T> acc[NV];
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[v] = Load(buffer[m] + v * V);
+    cell.Finish(tile.row + m, block.panel, acc);
+  }
+}
+
 // One row tile of RunCell on quads: a whole K.
 template <typename Cell>
 EIGEN_DONT_INLINE void RunQuadCellTile(const Cell& cell, const StepProduct<Quad>& product,
@@ -119,12 +145,35 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
   constexpr int M = kTileRows<NV>;
   constexpr int64_t ldb = NV * kLanes<T>;
   const int64_t rows = product.h.rows, tiles = CeilDiv(rows, M);
-  const bool whole = tiles == 1 || kIsGroup<E>;
-  const int64_t depth = whole ? product.depth : std::min(product.depth, kStepDepth);
   const PanelOrder order = {panel0, panel1, product.reversed};
-  const RowTiles<E, NV> row_tiles(rows);
   const RunsOfK all = RunsOfK::Dense(product.depth);
   auto panel_at = [&](int64_t q) { return product.panels + order.at(q) * product.depth * ldb; };
+  if constexpr (IsHalved<E>(NV)) {
+    if (rows > 1) {
+      const int64_t depth = rows <= kHalvedRows ? product.depth : kHalvedDepth;
+      const int64_t panels = PanelsOfBlock<T>(product.depth);
+      for (int64_t q = 0; q < order.count(); q += panels) {
+        for (int64_t k0 = 0; k0 < product.depth; k0 += depth) {
+          const RunsOfK k = all.PartOfRun(k0, std::min(depth, product.depth - k0));
+          const int64_t end = k0 + k.run;
+          ForHalvedTiles<T>(
+              rows, q, std::min(q + panels, order.count()),
+              [&](int64_t p) { return PanelBlock<T>{order.at(p), panel_at(p), k}; },
+              [&](int64_t p) {
+                return end < product.depth ? panel_at(p) + end * PanelRow<T>(NV)
+                                           : panel_at(std::min(p + panels, order.count() - 1));
+              },
+              [&](const RowTile& tile, const PanelBlock<T>& block, const Ahead& ahead) {
+                RunHalvedCellTile<T, Gated>(cell, product, block, tile, ahead);
+              });
+        }
+      }
+      return;
+    }
+  }
+  const bool whole = tiles == 1 || kIsGroup<E>;
+  const int64_t depth = whole ? product.depth : std::min(product.depth, kStepDepth);
+  const RowTiles<E, NV> row_tiles(rows);
   for (int64_t q = 0; q < order.count(); ++q) {
     const E* next_panel = panel_at(std::min(q + 1, order.count() - 1));
     for (int64_t k0 = 0; k0 < product.depth; k0 += depth) {
@@ -137,7 +186,7 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
         if constexpr (std::is_same_v<E, Quad>) {
           RunQuadCellTile(cell, product, block, tile, ahead);
         } else {
-          WithConstant<M>(tile.rows, [&](auto m) {
+          WithConstant<IsHalved<E>(NV) ? 1 : M>(tile.rows, [&](auto m) {
             constexpr int kRows = decltype(m)::value;
             if constexpr (kCellTilesInline) {
               RunCellTile<T, kRows, Gated>(cell, product, block, tile, ahead);

@@ -187,6 +187,7 @@ PackedFormat PackedFormatOf(const RnnProblem& p, const Sizes<T>& s) {
   ForEachPacked(p, s, arena, [](const PackedWeights<T>&, int64_t, int) {});
   return {arena.bytes(), s.operands == OperandType::kPairs   ? kPackedBFloat16Pairs
                          : s.operands == OperandType::kQuads ? kPackedInt8Quads
+                         : IsHalved<T>(4)                    ? kPackedHalves
                                                              : kPackedArithmetic};
 }
 
