@@ -86,7 +86,11 @@ EIGEN_ALWAYS_INLINE void MultiplyVectors(const HalvedTile<T>& t, int first, Ahea
   auto b = RowsOfB<T>::template OfPanel<4>(t.panel, k.b_depth, k.b_at);
   b.at += first / 2 * b.half;
   for (int64_t r = 0; r < k.runs; ++r) {
-    MultiplyRows<T, M, NV>(a, b, k.run, t.batch, next, acc);
+    if constexpr (NV == 2) {
+      MultiplyTile<T, M, NV, /*InPlace=*/true>(a, b, k.run, next, acc);
+    } else {
+      MultiplyRows<T, M, NV>(a, b, k.run, t.batch, next, acc);
+    }
     for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * kPerK;
     b = b.From(k.b_stride);
     next.at += k.run * next.step;
