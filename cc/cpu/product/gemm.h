@@ -202,15 +202,15 @@ template <typename T, int NV, bool Gated = false, typename E = T>
 void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  const bool halves = IsHalved<E>(NV) && g.rows > 1;
   const int64_t tiles = CeilDiv(g.rows, M);
   const RowTiles<E, NV> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
   // If all rows are in one tile, each block is used only once, so smaller blocks would not help. A
   // panel with a header is not divided.
   const bool one_tile = g.batch != BatchRows::kMany || kHeaderOperands<E> > 0;
-  const BlocksOfK blocks(g.k,
-                         one_tile ? g.k.run * g.k.runs : (halves ? kHalvedDepth : kDepthBlock));
+  // The blocks must not depend on the rows, which depend on the threads: with `scale` they
+  // determine the rounding.
+  const BlocksOfK blocks(g.k, one_tile ? g.k.run * g.k.runs : kDepthBlock);
   // Blocks of K in the outer loop, panels in the inner loop: a block of A stays in the cache for
   // all panels.
   for (int64_t i = 0; i < blocks.count(); ++i) {
@@ -226,7 +226,7 @@ void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t str
       return panel_at(std::min(q, order.count() - 1)) + k.b_at * PanelRow<E>(NV);
     };
     if constexpr (IsHalved<E>(NV)) {
-      if (halves) {
+      if (g.rows > 1) {
         const int64_t panels = PanelsOfBlock<T>(k.runs * k.run);
         for (int64_t q = 0; q < order.count(); q += panels) {
           ForHalvedTiles<T>(

@@ -25,9 +25,6 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int kHalvedRows = 6;  // the most rows of a tile
 
-// The most K of a block.
-constexpr int64_t kHalvedDepth = 1024;
-
 // The number of panels of a block, which all row tiles use, with `depth` rows of T.
 template <typename T>
 int64_t PanelsOfBlock(int64_t depth) {

@@ -133,6 +133,9 @@ EIGEN_DONT_INLINE void RunQuadCellTile(const Cell& cell, const StepProduct<Quad>
   for (int m = 0; m < tile.rows; ++m) cell.Finish(tile.row + m, block.panel, acc[m]);
 }
 
+// The most rows of a panel in a block of panels in halves.
+constexpr int64_t kHalvedDepth = 1024;
+
 // The number of rows of a panel that stay in the first-level cache while the row tiles use them.
 // With 32 registers a tile is so large that the second-level cache is fast enough.
 constexpr int64_t kStepDepth = kVectorRegisters == 32 ? std::numeric_limits<int64_t>::max() : 256;
