@@ -1,15 +1,15 @@
-// Row tiles of panels in halves, on machines with 16 vector registers.
+// Row tiles of panels in halves, with AVX2.
 //
 // Note [Halves]
-// A tile of 3 rows and 4 vectors needs 12 sums, 4 vectors of B and a broadcast of A: 17 registers.
-// So a panel of four vectors of exact operands is two halves there, each [K][2][V], and a tile has
-// 4 to 6 rows and 2 vectors. It needs 15 registers, and reads half as many bytes of B for a
-// multiplication. All row tiles use a block of panels that fits a part of the second-level cache:
-// rows in the outer loop, so that the rows of A of a tile stay in the first-level cache, and panels
-// in the inner loop. The sums go through memory to the cell, so the products are compiled once for
-// all cells. In a tile of two or three rows a half would have too few sums to hide the latency of
-// an addition: such tiles have 4 vectors, and read both halves at once. One row, which is too
-// little work to hide the way through memory, is a tile as of other panels.
+// A tile of 3 rows and 4 vectors needs 12 sums, 4 vectors of B and a broadcast of A: 17 of 16
+// registers. So a panel of four vectors of exact operands is two halves there, each [K][2][V], and
+// a tile has 4 to 6 rows and 2 vectors. It needs 15 registers, and reads half as many bytes of B
+// for a multiplication. All row tiles use a block of panels that fits a part of the second-level
+// cache: rows in the outer loop, so that the rows of A of a tile stay in the first-level cache, and
+// panels in the inner loop. The sums go through memory to the cell, so the products are compiled
+// once for all cells. In a tile of two or three rows a half would have too few sums to hide the
+// latency of an addition: such tiles have 4 vectors, and read both halves at once. One row, which
+// is too little work to hide the way through memory, is a tile as of other panels.
 #pragma once
 
 #include <algorithm>

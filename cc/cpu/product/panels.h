@@ -6,7 +6,7 @@
 //   Gate panels: panel u has one vector for each gate of the V units of unit block u. So one
 //     register tile has all gates of its units, and the cell computes on registers.
 //   Dense panels: four vectors of consecutive columns. The last panel has the remaining 1 to 4.
-// With 16 registers a panel of four vectors of exact operands is in halves (Note [Halves]).
+// With AVX2 a panel of four vectors of exact operands is in halves (Note [Halves]).
 // Rows of gate buffers have the same order: [unit block][gate][lane]. For a product over such rows
 // (the gradients), K has that order, and the rows of units beyond H are zeros.
 #pragma once
