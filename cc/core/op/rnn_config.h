@@ -32,7 +32,7 @@ const char* Name(Direction direction);
 Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_units,
                      int64_t input_size, int64_t max_time, int64_t batch, RnnConfig* config);
 
-// What the tensors of a call of LayerRNN add to its configuration.
+// Adds the properties that follow from the tensors of a call of LayerRNN.
 LayerConfig MakeLayerConfig(const RnnConfig& config, const CallTensors& tensors);
 
 // Reads the attributes of an op from any container.
