@@ -30,7 +30,8 @@ template <typename T>
 int64_t PanelsOfBlock(int64_t depth) {
   constexpr int64_t kBlockBytes = 128 << 10;
   const int64_t bytes = depth * 4 * kLanes<T> * static_cast<int64_t>(sizeof(T));
-  return std::max<int64_t>(1, kBlockBytes / bytes);
+  // K may be 0.
+  return std::max<int64_t>(1, kBlockBytes / std::max<int64_t>(1, bytes));
 }
 
 // Calls fn(tile, block, ahead) for the row tiles of at least two rows and the panels [begin, end)
