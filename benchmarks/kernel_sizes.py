@@ -1,6 +1,6 @@
 """Bytes of scratch and reserve space of our kernels, from the kernel table.
 
-Mirrors RnnConfig of rnn_types.h, the first names of op_spec.h and CallTensors of call_tensors.h in
+Mirrors LayerConfig of rnn_types.h, the first names of op_spec.h and CallTensors of call_tensors.h in
 cc/core/op, and RnnArgs of kernel_args.h and the head of kernel_table.h in cc/cpu. A test compares the
 reserve space with the result of the op.
 """
@@ -23,14 +23,15 @@ class _Problem(ctypes.Structure):
         *((n, ctypes.c_bool) for n in ("is_training", "time_major")),
         *((n, ctypes.c_int64) for n in ("num_layers", "num_units", "input_size", "max_time")),
         ("batch", ctypes.c_int64),
+        ("bias_rows", ctypes.c_int32),
+        *((n, ctypes.c_bool) for n in ("has_peepholes", "has_layer_norm", "input_masked")),
+        *((n, ctypes.c_bool) for n in ("recurrent_masked", "zoneout_drawn")),
         ("dtype", ctypes.c_int32),
         ("dropout_key", ctypes.c_uint32 * 2),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
         ("sum_of_lengths", ctypes.c_int64),
-        *((n, ctypes.c_int32) for n in ("weight_layout", "bias_rows")),
-        *((n, ctypes.c_bool) for n in ("has_peepholes", "has_layer_norm", "input_masked")),
-        *((n, ctypes.c_bool) for n in ("recurrent_masked", "zoneout_drawn", "weights_packed")),
-        *((n, ctypes.c_bool) for n in ("bf16_products", "int8_weights")),
+        ("weight_layout", ctypes.c_int32),
+        *((n, ctypes.c_bool) for n in ("weights_packed", "bf16_products", "int8_weights")),
     ]
 
 

@@ -87,7 +87,7 @@ def test_no_hard_dependency_on_a_tensorflow(metadata):
         "": {"numpy"},
         "cpu": {"tensorflow-cpu", "keras"},
         "gpu": {"tensorflow", "keras"},
-        "onnx": {"tf2onnx", "onnx", "onnxruntime"},
+        "onnx": {"tf2onnx", "onnx", "onnxruntime", "onnxscript"},
         "litert": {"ai-edge-litert"},
         "openvino": {"openvino"},
     }
