@@ -105,7 +105,7 @@ def test_a_hanging_step_is_stopped_and_named(run):
     running = "mkdir -p build/running; printf tests/test_it.py::test_that_hangs >build/running/gw0"
     run.write("doing/cc-test", f'{running}; trap "" TERM; sleep 1000')
     begin = time.monotonic()
-    table = run(CI_SOFT=1, CI_HARD=3)
+    table = run(CI_SOFT=1, CI_HARD=10)
     assert time.monotonic() - begin < 100
     assert run.status == 1
     assert "STOPPED" in table["cc-test"] and "NOT STARTED" in table["readme"]

@@ -187,8 +187,8 @@ def class_of_step(plan, name):
     return TOUCHED if is_touched(plan, name) else OTHERS if is_due(plan, name) else None
 
 
-def read(file=PLAN):
-    return json.loads(pathlib.Path(file).read_text())
+def read(file=None):
+    return json.loads(pathlib.Path(file or PLAN).read_text())
 
 
 def _write(options):

@@ -145,20 +145,13 @@ CPP = {
 
 PYTHON = {
     "tf_rnn_ops/plain/cells.py": [
-        (
-            '    "rnn_relu": "h",\n}\n\n# Keras',
-            '    "rnn_relu": "h",\n    "toy": "h",\n}\n\n# Keras',
-        ),
-        (
-            '    "rnn_relu": "h",\n}\n\n_FUNCTIONS',
-            '    "rnn_relu": "h",\n    "toy": "h",\n}\n\n_FUNCTIONS',
-        ),
         _before(
             "# {rnn_mode: function of a cell, the product of h,",
             "def _toy(cell, sums, xw, h):\n    del cell\n    return [0.5 * (h + tf.tanh(xw + sums))]\n\n\n",
         ),
-        ('"rnn_relu": _relu}\n', '"rnn_relu": _relu, "toy": _toy}\n'),
+        ('    "rnn_relu": _relu,\n}\n', '    "rnn_relu": _relu,\n    "toy": _toy,\n}\n'),
     ],
+    "tf_rnn_ops/params/gates.py": [('"rnn_relu": 1}\n', '"rnn_relu": 1, "toy": 1}\n')],
     "tf_rnn_ops/raw_ops/layer_rnn.py": [
         _after(
             "        'rnn'               1; 'rnn_tanh' and 'rnn_relu' have that activation compiled in\n",
