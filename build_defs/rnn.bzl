@@ -144,6 +144,35 @@ def rnn_op_library(name, exports, deps, linkopts = [], inputs = [], **kwargs):
         **kwargs
     )
 
+def rnn_c_library(name, exports, deps, linkopts = [], inputs = [], of_python = False, **kwargs):
+    """A shared object that needs no TensorFlow and is linked to the baseline's kernels, which lie beside it.
+
+    Args:
+      name: File name, ending in .so.
+      exports: The version script.
+      deps: Libraries with alwayslink.
+      linkopts: More flags of the linker.
+      inputs: The files that these name.
+      of_python: Whether it calls functions of the Python that imports it.
+      **kwargs: Passed to cc_binary.
+    """
+    cc_binary(
+        name = name,
+        additional_linker_inputs = [exports, BASELINE_LIBRARY] + inputs,
+        linkopts = [o for o in SHARED_LINKOPTS if not of_python or o != "-Wl,-z,defs"] + linkopts + [
+            "-Wl,--version-script=$(location %s)" % exports,
+            "$(location %s)" % BASELINE_LIBRARY,
+            "-Wl,-rpath,$$ORIGIN",
+            "-Wl,-soname,%s" % name,
+            # Where an old system has the functions of //cc/compat:old_libc; see there.
+            "-Wl,--no-as-needed,-l:libdl.so.2,-l:libpthread.so.0,--as-needed",
+        ],
+        linkshared = True,
+        linkstatic = True,
+        deps = deps + ["//cc/compat:old_libc"],
+        **kwargs
+    )
+
 def rnn_stand_in_library(name, deps, **kwargs):
     """A shared object for tests that exports the functions of one of NVIDIA's libraries.
 

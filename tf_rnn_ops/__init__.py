@@ -6,45 +6,26 @@
     tf_rnn_ops.portable    models rewritten to ordinary ops
     tf_rnn_ops.plain       the same networks in TensorFlow's ordinary ops
     tf_rnn_ops.contrib     tf.contrib.cudnn_rnn of TensorFlow 1
+    tf_rnn_ops.stepper     calls of an exported model, step by step and without TensorFlow
 
-Importing the package registers the ops, so that a SavedModel with these ops can be loaded. If no library
-fits the machine or its TensorFlow, the import warns, and the ops are not available.
+Importing the package registers the ops, before or after TensorFlow is imported, so that a SavedModel with these ops
+can be loaded. If no library fits the machine or its TensorFlow, a warning says so, and the ops are not available.
 """
 
-import pathlib
-import warnings
 from typing import TYPE_CHECKING
 
 from tf_rnn_ops import _lazy
+from tf_rnn_ops._formats import tf2onnx_hook as _tf2onnx_hook
 from tf_rnn_ops.native import loader as _loader
-from tf_rnn_ops.native import xla as _xla
+from tf_rnn_ops.native import registration as _registration
 from tf_rnn_ops.native.versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
-if _loader.unavailable() is None:
-    # These modules register gradients and converters.
-    from tf_rnn_ops.autodiff import gradients as _gradients  # noqa: F401
-    from tf_rnn_ops.autodiff import second_gradients as _second_gradients  # noqa: F401
-    from tf_rnn_ops.autodiff import vectorized as _vectorized  # noqa: F401
-    from tf_rnn_ops.native import flops as _flops
-
-    _flops.register()
-
-    if (_reason := _xla.unavailable()) and pathlib.Path(_xla.library_path()).exists():
-        warnings.warn(f"{_reason} Without it XLA cannot compile the ops.", stacklevel=2)
-else:
-    warnings.warn(
-        f"{_loader.unavailable()} Without it the Keras layers run Keras's implementation, tf_rnn_ops.params "
-        "converts weights, and the ops raise an error.",
-        stacklevel=2,
-    )
-from tf_rnn_ops import raw_ops  # noqa: E402
-from tf_rnn_ops._formats import tf2onnx_hook as _tf2onnx_hook  # noqa: E402
-
+_registration.install()
 _tf2onnx_hook.install()
 
 if TYPE_CHECKING:
-    from tf_rnn_ops import contrib, keras, params, plain, portable
+    from tf_rnn_ops import contrib, keras, params, plain, portable, raw_ops, stepper
     from tf_rnn_ops.diagnosis import info
 
 
@@ -119,10 +100,11 @@ __all__ = [
     "plain",
     "portable",
     "raw_ops",
+    "stepper",
 ]
 
-# Imported on first use: `keras` takes seconds, `params` is rarely needed.
-_MODULES = ("contrib", "keras", "params", "plain", "portable")
+# Imported on first use, since most of them import TensorFlow.
+_MODULES = ("contrib", "keras", "params", "plain", "portable", "raw_ops", "stepper")
 __getattr__, __dir__ = _lazy.attach(
     __name__, __all__, {**dict.fromkeys(_MODULES, ""), "info": "tf_rnn_ops.diagnosis"}
 )

@@ -11,9 +11,11 @@ import numpy as np
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
 
 SAVED_MODEL = "tf_saved_model"
-FORMATS = (SAVED_MODEL, "onnx", "litert", "openvino")
+# The format of tf_rnn_ops.stepper, which is made of the layers of a model instead of a SavedModel.
+RNN = "rnn"
+FORMATS = (SAVED_MODEL, "onnx", "litert", "openvino", RNN)
 # {end of a file's name: format}.
-_ENDS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino"}
+_ENDS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino", ".rnn": RNN}
 # Names of folders such as model.1, model.v2 and model.0rc1, which are of no format.
 _VERSION = re.compile(r"\.v?\d.*")
 # The formats in which an input and an output cannot have one name.

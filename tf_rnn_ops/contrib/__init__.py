@@ -6,6 +6,9 @@ variables.
 docs/migration-contrib.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
 """
 
+from tf_rnn_ops.native import tensorflow_first  # noqa: F401
+
+# isort: split
 from tf_rnn_ops import _lazy
 from tf_rnn_ops.contrib import _collection, layers
 from tf_rnn_ops.contrib.cells import CudnnCompatibleGRUCell, CudnnCompatibleLSTMCell

@@ -1,5 +1,8 @@
 """Keras 3 layers on the ops of this package."""
 
+from tf_rnn_ops.native import tensorflow_first  # noqa: F401
+
+# isort: split
 from typing import TYPE_CHECKING
 
 from tf_rnn_ops import _lazy
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from tf_rnn_ops.keras._convert.convert import convert
     from tf_rnn_ops.keras._convert.from_onnx import from_onnx
     from tf_rnn_ops.keras._export.export import Exported, export
+    from tf_rnn_ops.keras._export.stepping import stepper
     from tf_rnn_ops.keras._report.compare import ModelComparison, compare
     from tf_rnn_ops.keras._report.explain import Explanation, Explanations, explain
     from tf_rnn_ops.keras._report.timing import Timing
@@ -41,6 +45,7 @@ __all__ = [
     "hard_sigmoid_keras2",
     "layers",
     "restore",
+    "stepper",
 ]
 
 # {module: names}. The modules are imported on first use.
@@ -49,6 +54,7 @@ _TOOLS = {
     "_convert.convert": ("convert",),
     "_convert.from_onnx": ("from_onnx",),
     "_export.export": ("Exported", "ExportedLayer", "export"),
+    "_export.stepping": ("stepper",),
     "_report.compare": ("ModelComparison", "compare"),
     "_report.explain": ("Explanation", "Explanations", "explain"),
     "_report.timing": ("Timing",),

@@ -5,6 +5,9 @@
 tf_rnn_ops.enable_stock_ops() runs such models without a change of the graph.
 """
 
+from tf_rnn_ops.native import tensorflow_first  # noqa: F401
+
+# isort: split
 from tf_rnn_ops import _lazy
 from tf_rnn_ops._comparison import Comparison
 from tf_rnn_ops._formats.openvino_extensions import openvino_extensions

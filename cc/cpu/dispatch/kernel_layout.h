@@ -81,6 +81,9 @@ RNN_OPS_FIELDS(MemoryBlocks, F(scratch), F(reserve));
 RNN_OPS_FIELDS(MemorySource, F(context), F(allocate));
 RNN_OPS_FIELDS(RnnArgs, F(panels));
 RNN_OPS_FIELDS(PackedFormat, F(bytes), F(element));
+RNN_OPS_FIELDS(DenseArgs, F(rows), F(depth), F(columns), F(input), F(output), F(packed),
+               F(one_row));
+RNN_OPS_FIELDS(DenseFormat, F(bytes), F(panels));
 
 template <typename Problem>
 struct CallLayout {
@@ -111,7 +114,8 @@ constexpr uint64_t Compute() {
             RnnProblemLayout, BlockLstmConfigLayout, BlockLstmProblemLayout,
             LinearRecurrenceProblemLayout, ThreadBudgetLayout, ParallelForLayout,
             ReserveSizesLayout, MemorySizesLayout, MemoryBlocksLayout, MemorySourceLayout,
-            RnnArgsLayout, PackedFormatLayout, CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
+            RnnArgsLayout, PackedFormatLayout, DenseArgsLayout, DenseFormatLayout,
+            CallLayout<RnnProblem>, CallLayout<BlockLstmProblem>,
             CallLayout<LinearRecurrenceProblem>>(hash);
   for (const CellFacts& facts : kCellFacts) {
     AddValues(hash, facts.mode, facts.gates, facts.bias_rows, facts.has_c);

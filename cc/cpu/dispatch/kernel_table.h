@@ -11,7 +11,7 @@ namespace rnn_ops::cpu {
 // Increment this with every change of this table, and with every change of the meaning of what
 // crosses it: kernel_args.h and op_spec.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
 // Changes of the layout, such as another order of fields, also change kKernelLayout.
-constexpr int32_t kKernelTableVersion = 18;
+constexpr int32_t kKernelTableVersion = 19;
 
 // No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
 // has validated every argument. The kernels return a KernelResult.
@@ -33,6 +33,11 @@ struct KernelTable {
   int32_t (*block_lstm_forward)(const BlockLstmArgs* args);
   int32_t (*block_lstm_backward)(const BlockLstmArgs* args);
   int32_t (*linear_recurrence)(const LinearRecurrenceArgs* args);
+
+  // kernel: [K, N]. bias: [N], or null for zeros. dense() computes the panels [begin, end).
+  DenseFormat (*dense_format)(int64_t depth, int64_t columns);
+  void (*dense_pack)(const DenseArgs* args, const float* kernel, const float* bias);
+  void (*dense)(const DenseArgs* args, int64_t begin, int64_t end);
 };
 
 // Exported by the shared object of the baseline. Every library of ops is linked to that object. The

@@ -1,5 +1,6 @@
 // The kernel table of one instruction set. Compiled once for each level, see build_defs.
 #include "cc/cpu/dispatch/kernel_table.h"
+#include "cc/cpu/pass/dense.h"
 #include "cc/cpu/pass/entry.h"
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/vec.h"
@@ -22,6 +23,9 @@ constexpr rnn_ops::cpu::KernelTable kTable = {
     /*block_lstm_forward=*/&isa::Run<isa::BlockLstmForwardPass, rnn_ops::cpu::BlockLstmArgs>,
     /*block_lstm_backward=*/&isa::Run<isa::BlockLstmBackwardPass, rnn_ops::cpu::BlockLstmArgs>,
     /*linear_recurrence=*/&isa::LinearRecurrence,
+    /*dense_format=*/&isa::FormatOfDense,
+    /*dense_pack=*/&isa::PackDense,
+    /*dense=*/&isa::Dense,
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cc/cpu/pass/dense.h"
 #include "cc/cpu/pass/entry.h"
 #include "cc/cpu/simd/vec.h"
 #include "tests/cc/cpu/simd/emulated_cpu.h"
@@ -39,6 +40,9 @@ constexpr KernelTable TableOf(const char* name) {
       /*block_lstm_forward=*/&isa_avx512::Run<BlockLstmForwardPass, BlockLstmArgs>,
       /*block_lstm_backward=*/&isa_avx512::Run<BlockLstmBackwardPass, BlockLstmArgs>,
       /*linear_recurrence=*/&LinearRecurrence,
+      /*dense_format=*/&FormatOfDense,
+      /*dense_pack=*/&PackDense,
+      /*dense=*/&Dense,
   };
 }
 

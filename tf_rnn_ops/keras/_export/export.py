@@ -21,7 +21,13 @@ from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._convert.accelerate import Acceleration
 from tf_rnn_ops.keras._convert.convert import convert_silently
-from tf_rnn_ops.keras._export import int8_error, known_faults, signatures, verification
+from tf_rnn_ops.keras._export import (
+    int8_error,
+    known_faults,
+    signatures,
+    stepping,
+    verification,
+)
 from tf_rnn_ops.keras._export.layer_names import LayerNames
 from tf_rnn_ops.keras._export.outputs import Outputs
 from tf_rnn_ops.keras._export.streaming import Stream
@@ -189,11 +195,15 @@ def export(
         (['LayerRNNPacked'], True)
     """
     _check_types(model, path, print_fn)
-    _check_numbers(batch_size, time, tolerance)
+    check_numbers(batch_size, time, tolerance)
     _check_verify(verify, verify_inputs)
     target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
     options = formats.options(format, quantize, opset)
+    if format == formats.RNN and not streaming:
+        raise ValueError(
+            "streaming must be True for the format 'rnn', whose files are called step by step, but it is False."
+        )
     module = formats.writer(format)
     # The number of steps of a stream is not that of its other inputs.
     fixed = None if streaming else time
@@ -208,13 +218,19 @@ def export(
         progress.show("tracing the model")
         outputs = Outputs(model, format)
         folder = str(unfinished) if format == formats.SAVED_MODEL else folder
-        make_stream = functools.partial(_stream, time=time) if streaming else None
-        saved = _save(model, folder, signature, make_stream, format in _FORMATS_OF_FLOATS, outputs)
-        if saved.looping and not loops:
-            first = saved.looping[0]
-            raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
-        progress.show(f"writing {target.name}")
-        layers = module.write(folder, str(unfinished), loops=loops, **options)
+        if format == formats.RNN:
+            saved, layers = _write_stepper(model, unfinished, signature, time)
+        else:
+            make_stream = functools.partial(stream_of, time=time) if streaming else None
+            in_float = format in _FORMATS_OF_FLOATS
+            saved = _save(model, folder, signature, make_stream, in_float, outputs)
+            if saved.looping and not loops:
+                first = saved.looping[0]
+                raise ValueError(
+                    f"The layer {first.name!r} becomes a loop, because {first.reason}."
+                )
+            progress.show(f"writing {target.name}")
+            layers = module.write(folder, str(unfinished), loops=loops, **options)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
         checked: dict[str, Any] = {"note": _why_not_run(verify, format)}
         if not checked["note"]:
@@ -253,10 +269,15 @@ def _why_not_run(verify: bool, format: str) -> str:
     return "The file was not run." if not verify else formats.why_not_run(format)
 
 
-def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
+def check_model(model: keras.Model) -> None:
+    """Raises TypeError unless `model` is a Keras 3 model."""
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.Model):
         raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
+
+
+def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
+    check_model(model)
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be a path, but it is {path!r}.")
     if print_fn is not None and not callable(print_fn):
@@ -272,7 +293,8 @@ def _check_verify(verify: Any, verify_inputs: Any) -> None:
         raise ValueError("verify_inputs has no effect with verify=False: leave out one of the two.")
 
 
-def _check_numbers(batch_size: Any, time: int | None, tolerance: Any) -> None:
+def check_numbers(batch_size: Any, time: int | None, tolerance: Any = None) -> None:
+    """Raises ValueError for an argument of export() that is not such a number."""
     for name, size in (("batch_size", batch_size), ("time", time)):
         if size is not None and (not _is_a(numbers.Integral, size) or size < 1):
             raise ValueError(f"{name} must be a positive integer or None, but it is {size!r}.")
@@ -313,7 +335,7 @@ def _save(
     outputs: Outputs,
 ) -> _Saved:
     """Writes the _Saved. `in_float`: whether recurrent layers get floats for int8 weights."""
-    with _on_ops(model) as ours:
+    with on_ops(model) as ours:
         names = int8_error.dequantize(ours) if in_float and ours is not model else []
         layer_names, stream = LayerNames(ours), None
         function = ours.__call__
@@ -333,6 +355,18 @@ def _save(
         if row.path == paths.KERAS
     ]
     return _Saved(looping, stream, names, layer_names)
+
+
+def _write_stepper(
+    model: keras.Model, path: pathlib.Path, signature: list, time: int | None
+) -> tuple[_Saved, list[ExportedLayer]]:
+    """Writes the file of a stepper, without a SavedModel."""
+    with on_ops(model) as ours:
+        graph = stepping.graph_of(ours, signature, time)
+        path.write_bytes(graph.content)
+        layer_names, stream = LayerNames(ours), stream_of(ours, signature, time)
+    layers = [ExportedLayer(name, op, formats.RNN) for name, op in graph.layers.items()]
+    return _Saved([], stream, [], layer_names), layers
 
 
 class _CannotBeCalled(ValueError):
@@ -366,7 +400,8 @@ def _write_saved_model(
         raise ValueError(f"The model cannot be saved: {one_line(error)}") from error
 
 
-def _stream(model: keras.Model, signature: list, time: int | None) -> Stream:
+def stream_of(model: keras.Model, signature: list, time: int | None) -> Stream:
+    """The Stream of a model, with one sentence for an error of any kind."""
     try:
         return Stream(model, signature, time)
     except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
@@ -374,7 +409,7 @@ def _stream(model: keras.Model, signature: list, time: int | None) -> Stream:
 
 
 @contextlib.contextmanager
-def _on_ops(model: keras.Model) -> Iterator[keras.Model]:
+def on_ops(model: keras.Model) -> Iterator[keras.Model]:
     """The model on the layers of this package, or under accelerate() if it cannot be copied."""
     path: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
     try:

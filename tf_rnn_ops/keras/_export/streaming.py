@@ -30,6 +30,7 @@ class Stream:
         states: {name of an input that is a state: name of the model's output with the next state, or
             None}.
         sequences: The names of the inputs that may have any number of steps in the model.
+        all_sequences: The names of all inputs with the steps of the stream.
         observe: A function for layer_calls.replaced that `function` calls layers with, or None.
     """
 
@@ -60,7 +61,7 @@ class Stream:
                 f"time must be None for a model without an input of an open number of steps, but it is {time}."
             )
         self._inputs = [spec.name for spec in keras.tree.flatten(arguments)]
-        self.sequences = axes.longer
+        self.sequences, self.all_sequences = axes.longer, axes.sequences
         batch = next((s.shape[0] for s in keras.tree.flatten(arguments) if s.shape.rank), None)
         taken = {name.lower() for name in self._inputs}
         self._layers = {

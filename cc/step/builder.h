@@ -1,0 +1,81 @@
+// Reads the graph of a file into a Program, node by node.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cc/core/status.h"
+#include "cc/step/program.h"
+
+namespace rnn_ops::step {
+
+// A node of the file while it is read. Every function fails with a part of a sentence.
+class NodeReader {
+ public:
+  NodeReader(const ModelFile& file, const Json& node, Program* program,
+             std::map<std::string, Value*>* values)
+      : file_(file), node_(node), program_(*program), values_(*values) {}
+
+  int64_t batch() const { return program_.batch; }
+  int64_t max_time() const { return program_.max_time; }
+
+  template <typename T>
+  Status Field(const std::string& name, T* value) const {
+    return ReadField(node_, name, value);
+  }
+  bool Has(const std::string& name) const { return node_.Find(name) != nullptr; }
+  const Json& json() const { return node_; }
+
+  // The inputs: `count` of them, or at least one with 0. All float32 unless the node reads tokens.
+  Status Inputs(size_t count, std::vector<Value*>* inputs, bool tokens = false) const;
+  // Input 0 of a node that has one.
+  Status Input(Value** input) const;
+  // Adds output k, of shape [B, T, dims] or [B, dims].
+  Status Output(size_t k, bool has_time, const std::vector<int64_t>& dims, Value** value);
+  bool WantsOutput(size_t k) const;
+
+  // The weights by their names in the node. *tensor is null if the node has no such weights.
+  Status Weights(const std::string& name, const StoredTensor** tensor) const;
+  // Float32 weights of one shape, copied. With `optional` they may be absent.
+  Status Weights(const std::string& name, const std::vector<int64_t>& shape, Block* copy,
+                 bool optional = false) const;
+
+  // Adds state k, [B, dims].
+  Status NewState(size_t k, const std::vector<int64_t>& dims, State** state);
+
+ private:
+  const ModelFile& file_;
+  const Json& node_;
+  Program& program_;
+  std::map<std::string, Value*>& values_;
+};
+
+// A node of the class T.
+template <typename T>
+Status MakeNodeOf(NodeReader* reader, std::unique_ptr<Node>* node) {
+  auto made = std::make_unique<T>();
+  RNN_OPS_RETURN_IF_ERROR(made->Make(reader));
+  *node = std::move(made);
+  return Status();
+}
+
+// Each makes a node of one op.
+using MakeNode = Status (*)(NodeReader* reader, std::unique_ptr<Node>* node);
+
+Status MakeRnnNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeDenseNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeConvNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeActivationNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeScaleNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeNormNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeEmbeddingNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeCombineNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeConcatenateNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeReshapeNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeLastStepNode(NodeReader* reader, std::unique_ptr<Node>* node);
+
+}  // namespace rnn_ops::step

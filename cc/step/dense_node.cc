@@ -1,0 +1,223 @@
+// Dense layers and causal convolutions, which are dense layers of windows.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cc/cpu/call/op_run.h"
+#include "cc/cpu/dispatch/dispatch.h"
+#include "cc/cpu/dispatch/kernel_table.h"
+#include "cc/cpu/heuristics.h"
+#include "cc/step/builder.h"
+
+namespace rnn_ops::step {
+namespace {
+
+// A product of rows with packed weights [depth, columns].
+class Product {
+ public:
+  Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth, int64_t columns,
+              bool one_row) {
+    format_ = cpu::Kernels().dense_format(depth, columns);
+    RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes));
+    input_.resize(rows);
+    output_.resize(rows);
+    args_ = {rows, depth, columns, input_.data(), output_.data(), packed_.as<void>(), one_row};
+    cpu::Kernels().dense_pack(&args_, kernel, bias);
+    return Status();
+  }
+
+  // Row i of the call.
+  void Set(int64_t i, const float* input, float* output) {
+    input_[i] = input;
+    output_[i] = output;
+  }
+
+  void Run(Team* team) const {
+    const cpu::ParallelFor parallel = cpu::ParallelForOf(team);
+    const int64_t ns = std::max(cpu::NsToMultiply(args_.rows * args_.depth * args_.columns),
+                                cpu::NsToRead(format_.bytes));
+    const int64_t threads = std::min<int64_t>(
+        {cpu::WorthThreads(parallel.threads, ns), parallel.threads.count, format_.panels});
+    if (threads <= 1) return cpu::Kernels().dense(&args_, 0, format_.panels);
+    struct Part {
+      const Product* product;
+      int64_t threads;
+    } part{this, threads};
+    parallel.run(
+        parallel.context, threads, threads,
+        [](void* arg, int64_t i) {
+          const Part& part = *static_cast<Part*>(arg);
+          const int64_t panels = part.product->format_.panels;
+          cpu::Kernels().dense(&part.product->args_, panels * i / part.threads,
+                               panels * (i + 1) / part.threads);
+        },
+        &part);
+  }
+
+ private:
+  cpu::DenseFormat format_ = {};
+  cpu::DenseArgs args_ = {};
+  Block packed_;
+  std::vector<const void*> input_;
+  std::vector<float*> output_;
+};
+
+class DenseNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+    const StoredTensor* tensor = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", &tensor));
+    if (tensor == nullptr || tensor->shape.size() != 2) {
+      return InvalidArgument("it has no matrix 'kernel'");
+    }
+    const int64_t depth = input_->columns(), columns = tensor->shape[1];
+    if (input_->dims.empty() || depth < 1 || columns < 1) {
+      return InvalidArgument("its sizes must be at least 1");
+    }
+    Block kernel, bias;
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {depth, columns}, &kernel));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias, /*optional=*/true));
+    std::vector<int64_t> dims = input_->dims;
+    dims.back() = columns;
+    RNN_OPS_RETURN_IF_ERROR(reader->Output(0, input_->has_time, dims, &output_));
+    rows_ = input_->elements() / depth;
+    return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns, rows_ == 1);
+  }
+
+  Status Run(const Call& call) override {
+    const int64_t depth = input_->columns(), columns = output_->columns();
+    for (int64_t i = 0; i < rows_; ++i) {
+      product_.Set(i, input_->in() + i * depth, output_->out() + i * columns);
+    }
+    product_.Run(call.team);
+    return Status();
+  }
+
+ private:
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  int64_t rows_ = 0;
+  Product product_;
+};
+
+// Conv1D with padding='causal'. The state has the previous inputs, [B, memory, C].
+class ConvNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    int64_t groups = 0;
+    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("dilation", &dilation_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("groups", &groups));
+    const StoredTensor* tensor = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", &tensor));
+    if (tensor == nullptr || tensor->shape.size() != 3) {
+      return InvalidArgument("it has no 'kernel' of the shape [width, C, N]");
+    }
+    if (!input_->has_time || input_->dims.size() != 1) {
+      return InvalidArgument("its input must have the shape [B, T, C]");
+    }
+    width_ = tensor->shape[0];
+    channels_ = input_->columns();
+    const int64_t columns = tensor->shape[2];
+    if (width_ < 1 || channels_ < 1 || columns < 1 || groups < 1 || dilation_ < 1 ||
+        channels_ % groups != 0 || columns % groups != 0 ||
+        CountElements({width_, dilation_, channels_}) < 0) {
+      return InvalidArgument("its sizes, groups and dilation do not fit each other");
+    }
+    in_group_ = channels_ / groups;
+    out_group_ = columns / groups;
+    Block kernel, bias;
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {width_, in_group_, columns}, &kernel));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias, /*optional=*/true));
+    memory_ = (width_ - 1) * dilation_;
+    if (memory_ > 0) RNN_OPS_RETURN_IF_ERROR(reader->NewState(0, {memory_, channels_}, &state_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {columns}, &output_));
+    batch_ = reader->batch();
+    time_ = reader->max_time();
+    RNN_OPS_RETURN_IF_ERROR(Resize(batch_, memory_ + time_, channels_, &steps_));
+    copies_ = groups > 1 || dilation_ > 1;
+    const int64_t depth = width_ * in_group_;
+    if (copies_) RNN_OPS_RETURN_IF_ERROR(Resize(batch_ * time_, depth, 1, &window_));
+    products_.resize(groups);
+    std::vector<float> part(depth * out_group_);
+    for (int64_t g = 0; g < groups; ++g) {
+      for (int64_t k = 0; k < depth; ++k) {
+        const float* row = kernel.as<float>() + k * columns + g * out_group_;
+        std::copy(row, row + out_group_, part.data() + k * out_group_);
+      }
+      const float* of_group = bias.bytes() == 0 ? nullptr : bias.as<float>() + g * out_group_;
+      RNN_OPS_RETURN_IF_ERROR(products_[g].Make(part.data(), of_group, batch_ * time_, depth,
+                                                out_group_, batch_ * time_ == 1));
+    }
+    return Status();
+  }
+
+  Status Run(const Call& call) override {
+    const int64_t row = (memory_ + time_) * channels_;
+    for (int64_t b = 0; b < batch_; ++b) {
+      float* const steps = steps_.as<float>() + b * row;
+      if (memory_ > 0) {
+        std::memcpy(steps, call.before(*state_) + b * memory_ * channels_, memory_ * channels_ * 4);
+      }
+      std::memcpy(steps + memory_ * channels_, input_->in() + b * time_ * channels_,
+                  time_ * channels_ * 4);
+      if (memory_ > 0) {
+        std::memcpy(call.after(*state_) + b * memory_ * channels_, steps + time_ * channels_,
+                    memory_ * channels_ * 4);
+      }
+    }
+    for (size_t g = 0; g < products_.size(); ++g) RunGroup(static_cast<int64_t>(g), call);
+    return Status();
+  }
+
+ private:
+  static Status Resize(int64_t a, int64_t b, int64_t c, Block* block) {
+    const int64_t elements = CountElements({a, b, c});
+    if (elements < 0) return InvalidArgument("it would need too much memory");
+    return block->Resize(elements * 4);
+  }
+
+  void RunGroup(int64_t g, const Call& call) {
+    const int64_t columns = output_->columns();
+    for (int64_t i = 0; i < batch_ * time_; ++i) {
+      const int64_t first = i / time_ * (memory_ + time_) + i % time_;
+      const float* window = steps_.as<float>() + first * channels_;
+      if (copies_) {
+        float* const copy = window_.as<float>() + i * width_ * in_group_;
+        for (int64_t k = 0; k < width_; ++k) {
+          const float* from = window + k * dilation_ * channels_ + g * in_group_;
+          std::copy(from, from + in_group_, copy + k * in_group_);
+        }
+        window = copy;
+      }
+      products_[g].Set(i, window, output_->out() + i * columns + g * out_group_);
+    }
+    products_[g].Run(call.team);
+  }
+
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  State* state_ = nullptr;
+  int64_t batch_ = 0, time_ = 0, memory_ = 0;
+  int64_t width_ = 0, dilation_ = 0, channels_ = 0, in_group_ = 0, out_group_ = 0;
+  bool copies_ = false;  // whether a window is not contiguous in steps_
+  Block steps_;          // [B, memory + T, C]
+  Block window_;         // [B*T, width, C / groups]
+  std::vector<Product> products_;
+};
+
+}  // namespace
+
+Status MakeDenseNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<DenseNode>(reader, node);
+}
+
+Status MakeConvNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<ConvNode>(reader, node);
+}
+
+}  // namespace rnn_ops::step

@@ -1,0 +1,262 @@
+#include "cc/step/json.h"
+
+#include <locale.h>
+#include <stdlib.h>
+
+#include <cmath>
+
+namespace rnn_ops::step {
+namespace {
+
+// Deeper values end with an error instead of the stack.
+constexpr int kDeepest = 32;
+
+// The locale of numbers in JSON, whatever the program's is. Never freed.
+locale_t CLocale() {
+  static const locale_t locale = newlocale(LC_ALL_MASK, "C", locale_t(0));
+  return locale;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Status ParseAll(Json* value) {
+    RNN_OPS_RETURN_IF_ERROR(Parse(value, 0));
+    SkipSpaces();
+    return at_ == text_.size() ? Status() : Unexpected("the end");
+  }
+
+ private:
+  Status Parse(Json* value, int depth) {
+    if (depth > kDeepest) return InvalidArgument("more than ", kDeepest, " nested values");
+    SkipSpaces();
+    switch (Peek()) {
+      case '{':
+        return ParseObject(value, depth);
+      case '[':
+        return ParseArray(value, depth);
+      case '"':
+        value->kind = Json::Kind::kString;
+        return ParseString(&value->string);
+      case 't':
+        value->kind = Json::Kind::kBool;
+        value->boolean = true;
+        return ParseWord("true");
+      case 'f':
+        value->kind = Json::Kind::kBool;
+        return ParseWord("false");
+      case 'n':
+        return ParseWord("null");
+      default:
+        value->kind = Json::Kind::kNumber;
+        return ParseNumber(&value->number);
+    }
+  }
+
+  Status ParseObject(Json* value, int depth) {
+    value->kind = Json::Kind::kObject;
+    ++at_;
+    SkipSpaces();
+    if (Take('}')) return Status();
+    do {
+      SkipSpaces();
+      if (Peek() != '"') return Unexpected("the name of a field");
+      std::string name;
+      RNN_OPS_RETURN_IF_ERROR(ParseString(&name));
+      SkipSpaces();
+      if (!Take(':')) return Unexpected("':'");
+      const auto [field, is_new] = value->fields.emplace(name, Json());
+      if (!is_new) return InvalidArgument("the field '", name, "' is there twice");
+      RNN_OPS_RETURN_IF_ERROR(Parse(&field->second, depth + 1));
+      SkipSpaces();
+    } while (Take(','));
+    return Take('}') ? Status() : Unexpected("',' or '}'");
+  }
+
+  Status ParseArray(Json* value, int depth) {
+    value->kind = Json::Kind::kArray;
+    ++at_;
+    SkipSpaces();
+    if (Take(']')) return Status();
+    do {
+      value->items.emplace_back();
+      RNN_OPS_RETURN_IF_ERROR(Parse(&value->items.back(), depth + 1));
+      SkipSpaces();
+    } while (Take(','));
+    return Take(']') ? Status() : Unexpected("',' or ']'");
+  }
+
+  Status ParseString(std::string* value) {
+    ++at_;
+    while (at_ < text_.size()) {
+      const char c = text_[at_++];
+      if (c == '"') return Status();
+      if (static_cast<unsigned char>(c) < 0x20) return InvalidArgument("a control character");
+      if (c != '\\') {
+        *value += c;
+        continue;
+      }
+      if (at_ == text_.size()) break;
+      RNN_OPS_RETURN_IF_ERROR(ParseEscape(text_[at_++], value));
+    }
+    return Unexpected("the end of a string");
+  }
+
+  Status ParseEscape(char c, std::string* value) {
+    constexpr std::string_view kNames = "\"\\/bfnrt", kValues = "\"\\/\b\f\n\r\t";
+    if (c == 'u') {
+      uint32_t unit = 0;
+      RNN_OPS_RETURN_IF_ERROR(ParseUnit(&unit));
+      if (unit >= 0xd800 && unit < 0xdc00 && text_.substr(at_, 2) == "\\u") {
+        at_ += 2;
+        uint32_t low = 0;
+        RNN_OPS_RETURN_IF_ERROR(ParseUnit(&low));
+        if (low < 0xdc00 || low > 0xdfff) return InvalidArgument("half of a surrogate pair");
+        unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+      }
+      if (unit >= 0xd800 && unit <= 0xdfff) return InvalidArgument("half of a surrogate pair");
+      AppendUtf8(unit, value);
+      return Status();
+    }
+    const size_t k = kNames.find(c);
+    if (k == std::string_view::npos) return InvalidArgument("an unknown escape");
+    *value += kValues[k];
+    return Status();
+  }
+
+  // Four hexadecimal digits.
+  Status ParseUnit(uint32_t* unit) {
+    *unit = 0;
+    for (int k = 0; k < 4; ++k, ++at_) {
+      const char c = Peek();
+      const int digit = c >= '0' && c <= '9'   ? c - '0'
+                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                               : -1;
+      if (digit < 0) return Unexpected("a hexadecimal digit");
+      *unit = *unit * 16 + static_cast<uint32_t>(digit);
+    }
+    return Status();
+  }
+
+  static void AppendUtf8(uint32_t c, std::string* to) {
+    const auto append = [to](uint32_t byte) { *to += static_cast<char>(byte); };
+    if (c < 0x80) return append(c);
+    if (c < 0x800) {
+      append(0xc0 | c >> 6);
+    } else if (c < 0x10000) {
+      append(0xe0 | c >> 12);
+      append(0x80 | (c >> 6 & 0x3f));
+    } else {
+      append(0xf0 | c >> 18);
+      append(0x80 | (c >> 12 & 0x3f));
+      append(0x80 | (c >> 6 & 0x3f));
+    }
+    append(0x80 | (c & 0x3f));
+  }
+
+  Status ParseNumber(double* value) {
+    constexpr std::string_view kOfNumbers = "+-.0123456789eE";
+    const size_t first = at_;
+    while (at_ < text_.size() && kOfNumbers.find(text_[at_]) != std::string_view::npos) ++at_;
+    const std::string digits(text_.substr(first, at_ - first));
+    char* end = nullptr;
+    *value = digits.empty() ? 0.0 : strtod_l(digits.c_str(), &end, CLocale());
+    if (digits.empty() || *end != '\0') {
+      at_ = first;
+      return Unexpected("a value");
+    }
+    return std::isfinite(*value) ? Status()
+                                 : InvalidArgument("the number ", digits, " is too large");
+  }
+
+  Status ParseWord(std::string_view word) {
+    if (text_.substr(at_, word.size()) != word) return Unexpected("a value");
+    at_ += word.size();
+    return Status();
+  }
+
+  char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  bool Take(char c) {
+    if (Peek() != c || at_ == text_.size()) return false;
+    ++at_;
+    return true;
+  }
+  void SkipSpaces() {
+    while (at_ < text_.size() &&
+           std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) {
+      ++at_;
+    }
+  }
+  Status Unexpected(const char* expected) const {
+    return InvalidArgument("there must be ", expected, " at character ", at_);
+  }
+
+  const std::string_view text_;
+  size_t at_ = 0;
+};
+
+template <typename T>
+Status ReadItems(const Json& json, const std::string& what, const char* kind,
+                 std::vector<T>* values) {
+  if (json.kind != Json::Kind::kArray) return InvalidArgument(what, " must be a list of ", kind);
+  values->clear();
+  for (const Json& item : json.items) {
+    values->emplace_back();
+    RNN_OPS_RETURN_IF_ERROR(Read(item, "an element of " + what, &values->back()));
+  }
+  return Status();
+}
+
+}  // namespace
+
+const Json* Json::Find(const std::string& name) const {
+  const auto field = fields.find(name);
+  return field == fields.end() ? nullptr : &field->second;
+}
+
+Status ParseJson(std::string_view text, Json* value) {
+  *value = Json();
+  return Parser(text).ParseAll(value);
+}
+
+Status Read(const Json& json, const std::string& what, bool* value) {
+  if (json.kind != Json::Kind::kBool) return InvalidArgument(what, " must be true or false");
+  *value = json.boolean;
+  return Status();
+}
+
+Status Read(const Json& json, const std::string& what, int64_t* value) {
+  // Doubles hold every whole number up to here.
+  constexpr double kLargest = 9007199254740992.0;
+  const double number = json.number;
+  if (json.kind != Json::Kind::kNumber || std::floor(number) != number ||
+      std::fabs(number) > kLargest) {
+    return InvalidArgument(what, " must be a whole number");
+  }
+  *value = static_cast<int64_t>(number);
+  return Status();
+}
+
+Status Read(const Json& json, const std::string& what, float* value) {
+  if (json.kind != Json::Kind::kNumber) return InvalidArgument(what, " must be a number");
+  *value = static_cast<float>(json.number);
+  return Status();
+}
+
+Status Read(const Json& json, const std::string& what, std::string* value) {
+  if (json.kind != Json::Kind::kString) return InvalidArgument(what, " must be a string");
+  *value = json.string;
+  return Status();
+}
+
+Status Read(const Json& json, const std::string& what, std::vector<int64_t>* values) {
+  return ReadItems(json, what, "whole numbers", values);
+}
+
+Status Read(const Json& json, const std::string& what, std::vector<std::string>* values) {
+  return ReadItems(json, what, "strings", values);
+}
+
+}  // namespace rnn_ops::step

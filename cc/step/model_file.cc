@@ -1,0 +1,93 @@
+#include "cc/step/model_file.h"
+
+#include <cstring>
+#include <string_view>
+
+namespace rnn_ops::step {
+namespace {
+
+constexpr uint64_t kLengthBytes = 8;  // the length of the header, which comes first
+
+Status ReadTensor(const Json& entry, std::string_view data, StoredTensor* tensor) {
+  std::string type;
+  std::vector<int64_t> offsets;
+  RNN_OPS_RETURN_IF_ERROR(ReadField(entry, "dtype", &type));
+  RNN_OPS_RETURN_IF_ERROR(ReadField(entry, "shape", &tensor->shape));
+  RNN_OPS_RETURN_IF_ERROR(ReadField(entry, "data_offsets", &offsets));
+  if (type == "F32") {
+    tensor->type = ElementType::kFloat32;
+  } else if (type == "I8") {
+    tensor->type = ElementType::kInt8;
+  } else {
+    return InvalidArgument("the dtype must be F32 or I8, but it is ", type);
+  }
+  tensor->elements = CountElements(tensor->shape);
+  if (tensor->elements < 0) return InvalidArgument("the shape is not valid");
+  const int64_t size = static_cast<int64_t>(data.size());
+  if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] > size ||
+      offsets[1] - offsets[0] != tensor->bytes()) {
+    return InvalidArgument("its data is not within the file");
+  }
+  tensor->data = data.data() + offsets[0];
+  return Status();
+}
+
+// The graph in the metadata.
+Status ReadGraph(const Json& metadata, Json* graph) {
+  std::string format, version, text;
+  RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "format", &format));
+  if (format != kFileFormat) return InvalidArgument("its format is '", format, "'");
+  RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "version", &version));
+  if (version != std::to_string(kFileVersion)) {
+    return InvalidArgument("its version is '", version, "', and this library reads version ",
+                           kFileVersion);
+  }
+  RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "graph", &text));
+  return ParseJson(text, graph);
+}
+
+Status ReadParts(const void* bytes, size_t size, ModelFile* file) {
+  uint64_t length = 0;
+  if (bytes == nullptr || size < kLengthBytes) return InvalidArgument("it has ", size, " bytes");
+  std::memcpy(&length, bytes, sizeof(length));
+  if (length > size - kLengthBytes) return InvalidArgument("its header is cut off");
+  const std::string_view all(static_cast<const char*>(bytes), size);
+  Json header;
+  RNN_OPS_RETURN_IF_ERROR(ParseJson(all.substr(kLengthBytes, length), &header));
+  const std::string_view data = all.substr(kLengthBytes + length);
+  const Json* const metadata = header.Find("__metadata__");
+  if (metadata == nullptr) return InvalidArgument("its header has no metadata");
+  RNN_OPS_RETURN_IF_ERROR(ReadGraph(*metadata, &file->graph));
+  int64_t total = 0;
+  for (const auto& [name, entry] : header.fields) {
+    if (name == "__metadata__") continue;
+    StoredTensor& tensor = file->tensors[name];
+    const Status status = ReadTensor(entry, data, &tensor);
+    if (!status.ok()) return InvalidArgument("tensor '", name, "': ", status.message());
+    total += tensor.bytes();
+  }
+  // A longer file was not written by export().
+  if (total != static_cast<int64_t>(data.size())) {
+    return InvalidArgument("it has ", data.size(), " bytes of tensors instead of ", total);
+  }
+  return Status();
+}
+
+}  // namespace
+
+int64_t CountElements(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (const int64_t size : shape) {
+    if (size < 0 || __builtin_mul_overflow(count, size, &count) || count > kMostElements) return -1;
+  }
+  return count;
+}
+
+Status ReadModelFile(const void* bytes, size_t size, ModelFile* file) {
+  const Status status = ReadParts(bytes, size, file);
+  if (status.ok()) return status;
+  return InvalidArgument(
+      "The file is not one that export() wrote for tf_rnn_ops.stepper: ", status.message(), ".");
+}
+
+}  // namespace rnn_ops::step

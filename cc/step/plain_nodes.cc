@@ -1,0 +1,429 @@
+// Layers without products: activations, normalization, embedding, and the shapes of features.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cc/step/builder.h"
+
+namespace rnn_ops::step {
+namespace {
+
+// ---- Activations ----
+
+// The parameters of activations that have some; see keras.activations.
+struct Shape {
+  float alpha = 0.0f;  // negative_slope or alpha
+  float largest = 0.0f;
+  float threshold = 0.0f;
+};
+
+using Activate = void (*)(const float* x, float* y, int64_t rows, int64_t columns,
+                          const Shape& shape);
+
+// An activation of single elements.
+template <float (*kFunction)(float, const Shape&)>
+void Each(const float* x, float* y, int64_t rows, int64_t columns, const Shape& shape) {
+  for (int64_t i = 0; i < rows * columns; ++i) y[i] = kFunction(x[i], shape);
+}
+
+float Relu(float x, const Shape& s) {
+  const float y = x >= s.threshold ? std::min(x, s.largest) : s.alpha * (x - s.threshold);
+  return std::isnan(x) ? x : y;
+}
+float Tanh(float x, const Shape&) { return std::tanh(x); }
+float Sigmoid(float x, const Shape&) { return 1.0f / (1.0f + std::exp(-x)); }
+float HardSigmoid(float x, const Shape&) {
+  return std::isnan(x) ? x : std::clamp(x / 6.0f + 0.5f, 0.0f, 1.0f);
+}
+float Exponential(float x, const Shape&) { return std::exp(x); }
+float Softplus(float x, const Shape&) {
+  return std::log1p(std::exp(-std::fabs(x))) + (std::isnan(x) ? x : std::max(x, 0.0f));
+}
+float Softsign(float x, const Shape&) { return x / (1.0f + std::fabs(x)); }
+float Elu(float x, const Shape& s) { return x > 0.0f ? x : s.alpha * std::expm1(x); }
+float Selu(float x, const Shape&) {
+  constexpr float kScale = 1.0507009873554805f, kAlpha = 1.6732632423543772f;
+  return kScale * (x > 0.0f ? x : kAlpha * std::expm1(x));
+}
+float Silu(float x, const Shape&) { return x / (1.0f + std::exp(-x)); }
+float HardSilu(float x, const Shape& s) { return x * HardSigmoid(x, s); }
+float Gelu(float x, const Shape&) { return 0.5f * x * (1.0f + std::erf(x * 0.70710678f)); }
+float GeluTanh(float x, const Shape&) {
+  return 0.5f * x * (1.0f + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
+}
+float Mish(float x, const Shape& s) { return x * std::tanh(Softplus(x, s)); }
+
+template <bool kLog>
+void Softmax(const float* x, float* y, int64_t rows, int64_t columns, const Shape&) {
+  for (int64_t r = 0; r < rows; ++r, x += columns, y += columns) {
+    float largest = x[0], sum = 0.0f;
+    for (int64_t c = 1; c < columns; ++c) largest = std::max(largest, x[c]);
+    for (int64_t c = 0; c < columns; ++c) {
+      const float power = std::exp(x[c] - largest);
+      sum += power;
+      y[c] = kLog ? x[c] - largest : power;
+    }
+    const float log = std::log(sum), factor = 1.0f / sum;
+    for (int64_t c = 0; c < columns; ++c) y[c] = kLog ? y[c] - log : y[c] * factor;
+  }
+}
+
+const std::map<std::string, Activate>& Activations() {
+  static const auto* const activations = new std::map<std::string, Activate>{
+      {"relu", Each<Relu>},
+      {"tanh", Each<Tanh>},
+      {"sigmoid", Each<Sigmoid>},
+      {"hard_sigmoid", Each<HardSigmoid>},
+      {"exponential", Each<Exponential>},
+      {"softplus", Each<Softplus>},
+      {"softsign", Each<Softsign>},
+      {"elu", Each<Elu>},
+      {"selu", Each<Selu>},
+      {"silu", Each<Silu>},
+      {"hard_silu", Each<HardSilu>},
+      {"gelu", Each<Gelu>},
+      {"gelu_tanh", Each<GeluTanh>},
+      {"mish", Each<Mish>},
+      {"softmax", Softmax<false>},
+      {"log_softmax", Softmax<true>},
+  };
+  return *activations;
+}
+
+class ActivationNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    std::string name;
+    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("activation", &name));
+    const auto found = Activations().find(name);
+    if (found == Activations().end()) {
+      return InvalidArgument("its activation '", name, "' is unknown");
+    }
+    activate_ = found->second;
+    shape_.largest = INFINITY;
+    if (reader->Has("alpha")) RNN_OPS_RETURN_IF_ERROR(reader->Field("alpha", &shape_.alpha));
+    if (reader->Has("largest")) RNN_OPS_RETURN_IF_ERROR(reader->Field("largest", &shape_.largest));
+    if (reader->Has("threshold")) {
+      RNN_OPS_RETURN_IF_ERROR(reader->Field("threshold", &shape_.threshold));
+    }
+    return reader->Output(0, input_->has_time, input_->dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int64_t columns = input_->columns();
+    if (input_->elements() == 0) return Status();
+    activate_(input_->in(), output_->out(), input_->elements() / columns, columns, shape_);
+    return Status();
+  }
+
+ private:
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  Activate activate_ = nullptr;
+  Shape shape_;
+};
+
+// ---- Normalization ----
+
+// x * scale + offset for each column: batch normalization, and rescaling.
+class ScaleNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+    const std::vector<int64_t> shape = {input_->columns()};
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", shape, &scale_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("offset", shape, &offset_));
+    return reader->Output(0, input_->has_time, input_->dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int64_t columns = input_->columns(), count = input_->elements();
+    const float *x = input_->in(), *scale = scale_.as<float>(), *offset = offset_.as<float>();
+    float* y = output_->out();
+    for (int64_t i = 0; i < count; i += columns) {
+      for (int64_t c = 0; c < columns; ++c) y[i + c] = x[i + c] * scale[c] + offset[c];
+    }
+    return Status();
+  }
+
+ private:
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  Block scale_, offset_;
+};
+
+// Layer normalization of the columns of each row, or root-mean-square normalization.
+class NormNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("epsilon", &epsilon_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("centered", &centered_));
+    const std::vector<int64_t> shape = {input_->columns()};
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", shape, &scale_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("offset", shape, &offset_));
+    if (input_->columns() < 1) return InvalidArgument("its sizes must be at least 1");
+    return reader->Output(0, input_->has_time, input_->dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int64_t columns = input_->columns();
+    const float* x = input_->in();
+    float* y = output_->out();
+    for (int64_t r = 0; r < input_->elements(); r += columns, x += columns, y += columns) {
+      RunRow(x, columns, y);
+    }
+    return Status();
+  }
+
+ private:
+  void RunRow(const float* x, int64_t columns, float* y) const {
+    // In double, as precise as the two passes of Keras over vectors of floats.
+    double mean = 0.0, variance = 0.0;
+    if (centered_) {
+      for (int64_t c = 0; c < columns; ++c) mean += x[c];
+      mean /= static_cast<double>(columns);
+    }
+    for (int64_t c = 0; c < columns; ++c) variance += (x[c] - mean) * (x[c] - mean);
+    variance /= static_cast<double>(columns);
+    const float factor = static_cast<float>(1.0 / std::sqrt(variance + epsilon_));
+    const float middle = static_cast<float>(mean);
+    const float *scale = scale_.as<float>(), *offset = offset_.as<float>();
+    for (int64_t c = 0; c < columns; ++c) y[c] = (x[c] - middle) * factor * scale[c] + offset[c];
+  }
+
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  float epsilon_ = 0.0f;
+  bool centered_ = false;
+  Block scale_, offset_;
+};
+
+// ---- Embedding ----
+
+class EmbeddingNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    std::vector<Value*> inputs;
+    RNN_OPS_RETURN_IF_ERROR(reader->Inputs(1, &inputs, /*tokens=*/true));
+    input_ = inputs[0];
+    const StoredTensor* tensor = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("table", &tensor));
+    if (tensor == nullptr || tensor->shape.size() != 2) {
+      return InvalidArgument("it has no matrix 'table'");
+    }
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("table", tensor->shape, &table_));
+    tokens_ = tensor->shape[0];
+    std::vector<int64_t> dims = input_->dims;
+    dims.push_back(tensor->shape[1]);
+    return reader->Output(0, input_->has_time, dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int32_t* tokens = input_->in<int32_t>();
+    const int64_t columns = output_->columns();
+    for (int64_t i = 0; i < input_->elements(); ++i) {
+      if (tokens[i] < 0 || tokens[i] >= tokens_) {
+        return InvalidArgument("The input '", input_->name, "' must be from 0 to ", tokens_ - 1,
+                               ", but element ", i, " is ", tokens[i], ".");
+      }
+      const float* row = table_.as<float>() + tokens[i] * columns;
+      std::copy(row, row + columns, output_->out() + i * columns);
+    }
+    return Status();
+  }
+
+ private:
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  int64_t tokens_ = 0;
+  Block table_;
+};
+
+// ---- Several inputs ----
+
+float Plus(float a, float b) { return a + b; }
+float Minus(float a, float b) { return a - b; }
+float Times(float a, float b) { return a * b; }
+float Larger(float a, float b) { return std::isnan(a) || a > b ? a : b; }
+float Smaller(float a, float b) { return std::isnan(a) || a < b ? a : b; }
+
+template <float (*kFunction)(float, float)>
+void Both(const float* x, float* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) y[i] = kFunction(y[i], x[i]);
+}
+
+// Element by element, of inputs of one shape.
+class CombineNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    static const auto* const functions = new std::map<std::string, Function>{
+        {"add", Both<Plus>},       {"average", Both<Plus>},   {"subtract", Both<Minus>},
+        {"multiply", Both<Times>}, {"maximum", Both<Larger>}, {"minimum", Both<Smaller>},
+    };
+    std::string name;
+    RNN_OPS_RETURN_IF_ERROR(reader->Inputs(0, &inputs_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("function", &name));
+    const auto found = functions->find(name);
+    if (found == functions->end()) return InvalidArgument("its function '", name, "' is unknown");
+    function_ = found->second;
+    factor_ = name == "average" ? 1.0f / static_cast<float>(inputs_.size()) : 1.0f;
+    for (const Value* input : inputs_) {
+      if (input->has_time != inputs_[0]->has_time || input->dims != inputs_[0]->dims) {
+        return InvalidArgument("its inputs have different shapes");
+      }
+    }
+    return reader->Output(0, inputs_[0]->has_time, inputs_[0]->dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int64_t count = output_->elements();
+    float* const y = output_->out();
+    std::copy(inputs_[0]->in(), inputs_[0]->in() + count, y);
+    for (size_t k = 1; k < inputs_.size(); ++k) function_(inputs_[k]->in(), y, count);
+    if (factor_ != 1.0f) {
+      for (int64_t i = 0; i < count; ++i) y[i] *= factor_;
+    }
+    return Status();
+  }
+
+ private:
+  using Function = void (*)(const float* x, float* y, int64_t count);
+  std::vector<Value*> inputs_;
+  Value* output_ = nullptr;
+  Function function_ = nullptr;
+  float factor_ = 1.0f;
+};
+
+// Along the last dimension.
+class ConcatenateNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    RNN_OPS_RETURN_IF_ERROR(reader->Inputs(0, &inputs_));
+    std::vector<int64_t> dims = inputs_[0]->dims;
+    if (dims.empty()) return InvalidArgument("its inputs have no features");
+    dims.back() = 0;
+    for (const Value* input : inputs_) {
+      std::vector<int64_t> others = input->dims;
+      if (others.empty()) return InvalidArgument("its inputs have different shapes");
+      others.back() = dims.back();
+      if (input->has_time != inputs_[0]->has_time || others != dims) {
+        return InvalidArgument("its inputs have different shapes");
+      }
+      dims.back() += input->columns();
+    }
+    return reader->Output(0, inputs_[0]->has_time, dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int64_t row = output_->columns();
+    int64_t first = 0;
+    for (const Value* input : inputs_) {
+      const int64_t columns = input->columns();
+      for (int64_t i = 0; columns > 0 && i < input->elements() / columns; ++i) {
+        const float* from = input->in() + i * columns;
+        std::copy(from, from + columns, output_->out() + i * row + first);
+      }
+      first += columns;
+    }
+    return Status();
+  }
+
+ private:
+  std::vector<Value*> inputs_;
+  Value* output_ = nullptr;
+};
+
+// ---- Shapes ----
+
+// Other dims of the same elements.
+class ReshapeNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    std::vector<int64_t> dims;
+    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("dims", &dims));
+    if (CountElements(dims) != input_->row_elements) {
+      return InvalidArgument("its input has ", input_->row_elements, " features");
+    }
+    return reader->Output(0, input_->has_time, dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    std::copy(input_->in(), input_->in() + input_->elements(), output_->out());
+    return Status();
+  }
+
+ private:
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+};
+
+// [B, T, dims] to [B, dims], the last step.
+class LastStepNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+    if (!input_->has_time) return InvalidArgument("its input has no time");
+    batch_ = reader->batch();
+    time_ = reader->max_time();
+    return reader->Output(0, false, input_->dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int64_t row = input_->row_elements;
+    for (int64_t b = 0; b < batch_; ++b) {
+      const float* last = input_->in() + (b * time_ + time_ - 1) * row;
+      std::copy(last, last + row, output_->out() + b * row);
+    }
+    return Status();
+  }
+
+ private:
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  int64_t batch_ = 0, time_ = 0;
+};
+
+}  // namespace
+
+Status MakeActivationNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<ActivationNode>(reader, node);
+}
+
+Status MakeScaleNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<ScaleNode>(reader, node);
+}
+
+Status MakeNormNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<NormNode>(reader, node);
+}
+
+Status MakeEmbeddingNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<EmbeddingNode>(reader, node);
+}
+
+Status MakeCombineNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<CombineNode>(reader, node);
+}
+
+Status MakeConcatenateNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<ConcatenateNode>(reader, node);
+}
+
+Status MakeReshapeNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<ReshapeNode>(reader, node);
+}
+
+Status MakeLastStepNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<LastStepNode>(reader, node);
+}
+
+}  // namespace rnn_ops::step

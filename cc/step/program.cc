@@ -1,0 +1,292 @@
+#include "cc/step/program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cc/core/op/shapes.h"
+#include "cc/step/builder.h"
+
+namespace rnn_ops::step {
+namespace {
+
+const std::map<std::string, MakeNode>& Makers() {
+  static const auto* const makers = new std::map<std::string, MakeNode>{
+      {"rnn", MakeRnnNode},
+      {"dense", MakeDenseNode},
+      {"conv", MakeConvNode},
+      {"activation", MakeActivationNode},
+      {"scale", MakeScaleNode},
+      {"norm", MakeNormNode},
+      {"embedding", MakeEmbeddingNode},
+      {"combine", MakeCombineNode},
+      {"concatenate", MakeConcatenateNode},
+      {"reshape", MakeReshapeNode},
+      {"last_step", MakeLastStepNode},
+  };
+  return *makers;
+}
+
+std::string ToText(const std::vector<int64_t>& shape) { return ToString(PartialShape::Of(shape)); }
+
+// Sets the sizes of a value. Its memory comes later, because outputs need none.
+Status SetSizes(const Program& program, bool has_time, const std::vector<int64_t>& dims,
+                Value* value) {
+  value->has_time = has_time;
+  value->dims = dims;
+  value->rows = program.batch * (has_time ? program.max_time : 1);
+  value->row_elements = CountElements(dims);
+  if (value->row_elements < 0 || CountElements({value->rows, value->row_elements}) < 0) {
+    return InvalidArgument("'", value->name, "' would be too large");
+  }
+  return Status();
+}
+
+std::vector<int64_t> ShapeOf(const Program& program, const Value& value) {
+  std::vector<int64_t> shape = {program.batch};
+  if (value.has_time) shape.push_back(program.max_time);
+  shape.insert(shape.end(), value.dims.begin(), value.dims.end());
+  return shape;
+}
+
+// B or T: the number that the caller asks for, or that of the file, or 1.
+Status ChooseSize(const ModelFile& file, const char* name, int64_t wanted, int64_t* size) {
+  constexpr int64_t kLargest = int64_t{1} << 30;
+  const Json* const field = file.graph.Find(name);
+  int64_t of_file = 0;
+  if (field != nullptr && field->kind != Json::Kind::kNull) {
+    RNN_OPS_RETURN_IF_ERROR(Read(*field, name, &of_file));
+    if (of_file < 1) return InvalidArgument(name, " is ", of_file);
+  }
+  if (wanted != 0 && of_file != 0 && wanted != of_file) {
+    return InvalidArgument(name, " must be ", of_file,
+                           ", which the model was exported with, but it is ", wanted);
+  }
+  *size = std::max<int64_t>(wanted, std::max<int64_t>(of_file, 1));
+  if (wanted < 0 || *size > kLargest) {
+    return InvalidArgument(name, " must be from 1 to 2^30, but it is ",
+                           wanted < 0 ? wanted : *size);
+  }
+  return Status();
+}
+
+class Builder {
+ public:
+  Builder(const ModelFile& file, Program* program) : file_(file), program_(*program) {}
+
+  Status Build() {
+    const Json* nodes = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(List("inputs", &nodes));
+    for (const Json& input : nodes->items) RNN_OPS_RETURN_IF_ERROR(AddInput(input));
+    RNN_OPS_RETURN_IF_ERROR(List("nodes", &nodes));
+    for (const Json& node : nodes->items) RNN_OPS_RETURN_IF_ERROR(AddNode(node));
+    RNN_OPS_RETURN_IF_ERROR(List("outputs", &nodes));
+    for (const Json& output : nodes->items) RNN_OPS_RETURN_IF_ERROR(AddOutput(output));
+    if (program_.inputs.empty()) return InvalidArgument("there is no input");
+    if (program_.outputs.empty()) return InvalidArgument("there is no output");
+    return AllocateValues();
+  }
+
+ private:
+  Status List(const char* name, const Json** list) const {
+    *list = file_.graph.Find(name);
+    if (*list == nullptr || (*list)->kind != Json::Kind::kArray) {
+      return InvalidArgument("the field '", name, "' must be a list");
+    }
+    return Status();
+  }
+
+  Status AddInput(const Json& input) {
+    std::string name, type;
+    bool has_time = false;
+    std::vector<int64_t> dims;
+    RNN_OPS_RETURN_IF_ERROR(ReadField(input, "name", &name));
+    RNN_OPS_RETURN_IF_ERROR(ReadField(input, "dtype", &type));
+    RNN_OPS_RETURN_IF_ERROR(ReadField(input, "has_time", &has_time));
+    RNN_OPS_RETURN_IF_ERROR(ReadField(input, "dims", &dims));
+    if (type != "float32" && type != "int32") {
+      return InvalidArgument("input '", name, "' must be float32 or int32, but it is ", type);
+    }
+    auto value = std::make_unique<Value>();
+    value->name = name;
+    value->type = type == "int32" ? ElementType::kOther : ElementType::kFloat32;
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(program_, has_time, dims, value.get()));
+    if (!values_.emplace(name, value.get()).second) {
+      return InvalidArgument("two inputs are named '", name, "'");
+    }
+    program_.inputs.push_back(value.get());
+    program_.input_shapes.push_back(ShapeOf(program_, *value));
+    program_.values.push_back(std::move(value));
+    return Status();
+  }
+
+  Status AddNode(const Json& json) {
+    std::string op, name;
+    RNN_OPS_RETURN_IF_ERROR(ReadField(json, "op", &op));
+    RNN_OPS_RETURN_IF_ERROR(ReadField(json, "name", &name));
+    const auto maker = Makers().find(op);
+    if (maker == Makers().end()) {
+      return InvalidArgument("node '", name, "' has the unknown op '", op, "'");
+    }
+    NodeReader reader(file_, json, &program_, &values_);
+    std::unique_ptr<Node> node;
+    const Status status = maker->second(&reader, &node);
+    if (!status.ok()) return Status(status.code(), StrCat("node '", name, "': ", status.message()));
+    program_.nodes.push_back(std::move(node));
+    return Status();
+  }
+
+  Status AddOutput(const Json& json) {
+    std::string name, from;
+    RNN_OPS_RETURN_IF_ERROR(ReadField(json, "name", &name));
+    RNN_OPS_RETURN_IF_ERROR(ReadField(json, "value", &from));
+    const auto found = values_.find(from);
+    if (found == values_.end()) return InvalidArgument("output '", name, "' is no value");
+    Value* const value = found->second;
+    if (value->type != ElementType::kFloat32) {
+      return InvalidArgument("output '", name, "' is not float32");
+    }
+    const auto& inputs = program_.inputs;
+    const bool is_input = std::find(inputs.begin(), inputs.end(), value) != inputs.end();
+    const bool in_place = !is_input && written_.insert(value).second;
+    program_.outputs.push_back({name, value, ShapeOf(program_, *value), in_place});
+    return Status();
+  }
+
+  Status AllocateValues() {
+    for (const auto& value : program_.values) {
+      const auto& inputs = program_.inputs;
+      if (written_.count(value.get()) > 0) continue;
+      if (std::find(inputs.begin(), inputs.end(), value.get()) != inputs.end()) continue;
+      RNN_OPS_RETURN_IF_ERROR(value->memory.Resize(value->elements() * 4));
+      value->data = value->memory.as<void>();
+    }
+    return Status();
+  }
+
+  const ModelFile& file_;
+  Program& program_;
+  std::map<std::string, Value*> values_;
+  std::set<const Value*> written_;  // where the caller wants them
+};
+
+}  // namespace
+
+Status Block::Resize(int64_t bytes) {
+  // A node may read a whole vector behind the last element.
+  constexpr int64_t kAlignment = 64;
+  const int64_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
+  data_.reset(std::aligned_alloc(kAlignment, size));
+  bytes_ = data_ == nullptr ? 0 : bytes;
+  if (data_ == nullptr)
+    return ResourceExhausted("there is not enough memory for ", bytes, " bytes");
+  std::memset(data_.get(), 0, size);
+  return Status();
+}
+
+Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, Program* program) {
+  RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "batch_size", batch, &program->batch));
+  RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "time", max_time, &program->max_time));
+  return Builder(file, program).Build();
+}
+
+Status NodeReader::Inputs(size_t count, std::vector<Value*>* inputs, bool tokens) const {
+  std::vector<std::string> names;
+  RNN_OPS_RETURN_IF_ERROR(Field("inputs", &names));
+  if (names.empty() || (count > 0 && names.size() != count)) {
+    return InvalidArgument("it has ", names.size(), " inputs");
+  }
+  for (const std::string& name : names) {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return InvalidArgument("its input '", name, "' is no value");
+    const bool is_float = found->second->type == ElementType::kFloat32;
+    if (is_float == tokens) {
+      return InvalidArgument("its input '", name, "' must be ", tokens ? "int32" : "float32");
+    }
+    inputs->push_back(found->second);
+  }
+  return Status();
+}
+
+Status NodeReader::Input(Value** input) const {
+  std::vector<Value*> inputs;
+  RNN_OPS_RETURN_IF_ERROR(Inputs(1, &inputs));
+  *input = inputs[0];
+  return Status();
+}
+
+bool NodeReader::WantsOutput(size_t k) const {
+  const Json* const outputs = node_.Find("outputs");
+  return outputs != nullptr && k < outputs->items.size() && !outputs->items[k].string.empty();
+}
+
+Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& dims,
+                          Value** value) {
+  std::vector<std::string> names;
+  RNN_OPS_RETURN_IF_ERROR(Field("outputs", &names));
+  if (k >= names.size()) return InvalidArgument("it has ", names.size(), " outputs");
+  auto made = std::make_unique<Value>();
+  made->name = names[k];
+  RNN_OPS_RETURN_IF_ERROR(SetSizes(program_, has_time, dims, made.get()));
+  if (!values_.emplace(made->name, made.get()).second) {
+    return InvalidArgument("there are two values '", made->name, "'");
+  }
+  *value = made.get();
+  program_.values.push_back(std::move(made));
+  return Status();
+}
+
+Status NodeReader::Weights(const std::string& name, const StoredTensor** tensor) const {
+  *tensor = nullptr;
+  const Json* const weights = node_.Find("weights");
+  const Json* const field = weights == nullptr ? nullptr : weights->Find(name);
+  if (field == nullptr) return Status();
+  std::string in_file;
+  RNN_OPS_RETURN_IF_ERROR(Read(*field, "'" + name + "'", &in_file));
+  const auto found = file_.tensors.find(in_file);
+  if (found == file_.tensors.end()) {
+    return InvalidArgument("the file has no tensor '", in_file, "'");
+  }
+  *tensor = &found->second;
+  return Status();
+}
+
+Status NodeReader::Weights(const std::string& name, const std::vector<int64_t>& shape, Block* copy,
+                           bool optional) const {
+  const StoredTensor* tensor = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(Weights(name, &tensor));
+  if (tensor == nullptr) {
+    return optional ? Status() : InvalidArgument("it has no weights '", name, "'");
+  }
+  if (tensor->shape != shape || tensor->type != ElementType::kFloat32) {
+    return InvalidArgument("'", name, "' must be float32 of the shape ", ToText(shape),
+                           ", but its shape is ", ToText(tensor->shape));
+  }
+  RNN_OPS_RETURN_IF_ERROR(copy->Resize(tensor->bytes()));
+  if (tensor->bytes() > 0) std::memcpy(copy->as<void>(), tensor->data, tensor->bytes());
+  return Status();
+}
+
+Status NodeReader::NewState(size_t k, const std::vector<int64_t>& dims, State** state) {
+  std::vector<std::string> names;
+  RNN_OPS_RETURN_IF_ERROR(Field("states", &names));
+  if (k >= names.size()) return InvalidArgument("it has ", names.size(), " states");
+  auto made = std::make_unique<State>();
+  made->name = names[k];
+  for (const auto& other : program_.states) {
+    if (other->name == made->name)
+      return InvalidArgument("two states are named '", made->name, "'");
+  }
+  made->shape = dims;
+  made->shape.insert(made->shape.begin(), program_.batch);
+  made->elements = CountElements(made->shape);
+  if (made->elements < 0) return InvalidArgument("the state '", made->name, "' would be too large");
+  for (Block& buffer : made->buffers) RNN_OPS_RETURN_IF_ERROR(buffer.Resize(made->elements * 4));
+  *state = made.get();
+  program_.states.push_back(std::move(made));
+  return Status();
+}
+
+}  // namespace rnn_ops::step

@@ -1,0 +1,243 @@
+// rnn_step.h for tf_rnn_ops/stepper: what ctypes would take longer for than a small network.
+
+#include <cstdint>
+#include <cstring>
+
+#include "cc/step/python_min.h"
+#include "cc/step/rnn_step.h"
+
+namespace {
+
+constexpr const char* kCapsule = "tf_rnn_ops.RnnStepper";
+// The most inputs and outputs of a call, for memory on the stack.
+constexpr int kMostTensors = 64;
+
+RnnStepper* StepperOf(PyObject* capsule) {
+  return static_cast<RnnStepper*>(PyCapsule_GetPointer(capsule, kCapsule));
+}
+
+void Free(PyObject* capsule) { rnn_step_free(StepperOf(capsule)); }
+
+PyObject* Raise(int code) {
+  if (code == RNN_STEP_NO_MEMORY) {
+    const char* text = rnn_step_error();
+    if (*text == '\0') return PyErr_NoMemory();
+    PyErr_SetString(PyExc_MemoryError, text);
+  } else {
+    PyErr_SetString(code == RNN_STEP_INVALID ? PyExc_ValueError : PyExc_RuntimeError,
+                    rnn_step_error());
+  }
+  return nullptr;
+}
+
+PyObject* None() { return Py_BuildValue(""); }
+PyObject* NoneOr(int code) { return code == RNN_STEP_OK ? None() : Raise(code); }
+
+// Returns false after setting an error unless a call has `wanted` arguments.
+bool HasArguments(Py_ssize_t count, Py_ssize_t wanted) {
+  if (count == wanted) return true;
+  PyErr_SetString(PyExc_TypeError, "wrong number of arguments");
+  return false;
+}
+
+// A view of a buffer that ends with the object.
+class View {
+ public:
+  View() = default;
+  ~View() {
+    if (held_) PyBuffer_Release(&buffer_);
+  }
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  // Returns false after setting an error.
+  bool Get(PyObject* object, int flags) {
+    held_ = PyObject_GetBuffer(object, &buffer_, flags) == 0;
+    return held_;
+  }
+
+  // Whether this is a dense array of exactly the type and shape of a tensor. Sets no error.
+  bool Fits(PyObject* object, const RnnStepTensor& tensor, bool writable) {
+    const int flags = PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
+    if (!Get(object, flags)) {
+      PyErr_Clear();
+      return false;
+    }
+    const char* format = buffer_.format == nullptr ? "B" : buffer_.format;
+    if (*format == '<' || *format == '=') ++format;
+    if (std::strcmp(format, tensor.type == RNN_STEP_FLOAT32 ? "f" : "i") != 0) return false;
+    if (buffer_.itemsize != 4 || buffer_.ndim != tensor.rank) return false;
+    for (int k = 0; k < tensor.rank; ++k) {
+      if (buffer_.shape[k] != tensor.shape[k]) return false;
+    }
+    return true;
+  }
+
+  void* data() const { return buffer_.buf; }
+  Py_ssize_t bytes() const { return buffer_.len; }
+
+ private:
+  Py_buffer buffer_ = {};
+  bool held_ = false;
+};
+
+// new(content, batch_size, time, threads): a stepper.
+PyObject* New(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!HasArguments(count, 4)) return nullptr;
+  const long long batch = PyLong_AsLongLong(args[1]), time = PyLong_AsLongLong(args[2]);
+  const long long threads = PyLong_AsLongLong(args[3]);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  View content;
+  if (!content.Get(args[0], PyBUF_SIMPLE)) return nullptr;
+  RnnStepper* stepper = nullptr;
+  void* const state = PyEval_SaveThread();
+  const int code = rnn_step_new(content.data(), static_cast<size_t>(content.bytes()), batch, time,
+                                static_cast<int>(threads), &stepper);
+  PyEval_RestoreThread(state);
+  if (code != RNN_STEP_OK) return Raise(code);
+  if (rnn_step_num_inputs(stepper) + rnn_step_num_outputs(stepper) > kMostTensors) {
+    rnn_step_free(stepper);
+    PyErr_SetString(PyExc_ValueError, "The model has more than 64 inputs and outputs.");
+    return nullptr;
+  }
+  PyObject* const capsule = PyCapsule_New(stepper, kCapsule, &Free);
+  if (capsule == nullptr) rnn_step_free(stepper);
+  return capsule;
+}
+
+PyObject* ListOf(const RnnStepper* stepper, int count,
+                 RnnStepTensor (*get)(const RnnStepper* stepper, int k)) {
+  PyObject* const list = PyList_New(0);
+  for (int k = 0; list != nullptr && k < count; ++k) {
+    const RnnStepTensor tensor = get(stepper, k);
+    PyObject* const shape = PyList_New(0);
+    for (int i = 0; shape != nullptr && i < tensor.rank; ++i) {
+      PyObject* const size = PyLong_FromLongLong(tensor.shape[i]);
+      if (size == nullptr) break;
+      PyList_Append(shape, size);
+      Py_DecRef(size);
+    }
+    PyObject* const item =
+        Py_BuildValue("(ssNN)", tensor.name, tensor.type == RNN_STEP_FLOAT32 ? "float32" : "int32",
+                      shape, PyBool_FromLong(tensor.has_time));
+    if (item == nullptr) break;
+    PyList_Append(list, item);
+    Py_DecRef(item);
+  }
+  return list;
+}
+
+// describe(stepper): B, T, and the lists of inputs, outputs and states, each as (name, dtype,
+// shape, has_time).
+PyObject* Describe(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!HasArguments(count, 1)) return nullptr;
+  const RnnStepper* const stepper = StepperOf(args[0]);
+  if (stepper == nullptr) return nullptr;
+  return Py_BuildValue("(LLNNN)", static_cast<long long>(rnn_step_batch(stepper)),
+                       static_cast<long long>(rnn_step_time(stepper)),
+                       ListOf(stepper, rnn_step_num_inputs(stepper), &rnn_step_input),
+                       ListOf(stepper, rnn_step_num_outputs(stepper), &rnn_step_output),
+                       ListOf(stepper, rnn_step_num_states(stepper), &rnn_step_state));
+}
+
+// call(stepper, *inputs, *outputs): True, or False if an array does not have exactly the type and
+// the shape of its tensor in dense memory; nothing has been computed then.
+PyObject* CallStepper(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1) {
+    HasArguments(count, 1);
+    return nullptr;
+  }
+  RnnStepper* const stepper = StepperOf(args[0]);
+  if (stepper == nullptr) return nullptr;
+  const int num_inputs = rnn_step_num_inputs(stepper);
+  const int num_outputs = rnn_step_num_outputs(stepper);
+  if (!HasArguments(count, 1 + num_inputs + num_outputs)) return nullptr;
+  View views[kMostTensors];
+  const void* inputs[kMostTensors];
+  float* outputs[kMostTensors];
+  for (int k = 0; k < num_inputs; ++k) {
+    if (!views[k].Fits(args[1 + k], rnn_step_input(stepper, k), /*writable=*/false)) {
+      return PyBool_FromLong(0);
+    }
+    inputs[k] = views[k].data();
+  }
+  for (int k = 0; k < num_outputs; ++k) {
+    View& view = views[num_inputs + k];
+    if (!view.Fits(args[1 + num_inputs + k], rnn_step_output(stepper, k), /*writable=*/true)) {
+      return PyBool_FromLong(0);
+    }
+    outputs[k] = static_cast<float*>(view.data());
+  }
+  void* const state = PyEval_SaveThread();
+  const int code = rnn_step_call(stepper, inputs, outputs);
+  PyEval_RestoreThread(state);
+  return code == RNN_STEP_OK ? PyBool_FromLong(1) : Raise(code);
+}
+
+// reset(stepper, rows): `rows` is a buffer of int64 or None.
+PyObject* Reset(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count == 1) {
+    RnnStepper* const stepper = StepperOf(args[0]);
+    return stepper == nullptr ? nullptr : NoneOr(rnn_step_reset(stepper, nullptr, 0));
+  }
+  if (!HasArguments(count, 2)) return nullptr;
+  RnnStepper* const stepper = StepperOf(args[0]);
+  View rows;
+  if (stepper == nullptr || !rows.Get(args[1], PyBUF_SIMPLE)) return nullptr;
+  // An empty list of rows has no memory, which would mean all rows.
+  static const int64_t kNoRow = 0;
+  const int64_t* const data =
+      rows.bytes() == 0 ? &kNoRow : static_cast<const int64_t*>(rows.data());
+  return NoneOr(rnn_step_reset(stepper, data, rows.bytes() / 8));
+}
+
+// Copies state args[1] from or to the array args[2], of the state's type and shape.
+PyObject* CopyState(PyObject* const* args, Py_ssize_t count, bool writable) {
+  if (!HasArguments(count, 3)) return nullptr;
+  RnnStepper* const stepper = StepperOf(args[0]);
+  const int k = stepper == nullptr ? 0 : static_cast<int>(PyLong_AsLongLong(args[1]));
+  if (stepper == nullptr || PyErr_Occurred() != nullptr) return nullptr;
+  View array;
+  if (!array.Fits(args[2], rnn_step_state(stepper, k), writable)) {
+    PyErr_SetString(PyExc_ValueError, "the array does not fit the state");
+    return nullptr;
+  }
+  float* const data = static_cast<float*>(array.data());
+  return NoneOr(writable ? rnn_step_get_state(stepper, k, data)
+                         : rnn_step_set_state(stepper, k, data));
+}
+
+PyObject* GetState(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return CopyState(args, count, /*writable=*/true);
+}
+
+PyObject* SetState(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return CopyState(args, count, /*writable=*/false);
+}
+
+PyObject* Isa(PyObject*, PyObject* const*, Py_ssize_t count) {
+  return HasArguments(count, 0) ? PyUnicode_FromString(rnn_step_isa()) : nullptr;
+}
+
+PyMethodDef methods[] = {
+    {"new", &New, METH_FASTCALL, nullptr},
+    {"describe", &Describe, METH_FASTCALL, nullptr},
+    {"call", &CallStepper, METH_FASTCALL, nullptr},
+    {"reset", &Reset, METH_FASTCALL, nullptr},
+    {"get_state", &GetState, METH_FASTCALL, nullptr},
+    {"set_state", &SetState, METH_FASTCALL, nullptr},
+    {"isa", &Isa, METH_FASTCALL, nullptr},
+    {},
+};
+
+PyModuleDef definition = {};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__tf_rnn_ops_step_python() {
+  definition.ob_base.ob_refcnt = 1;
+  definition.m_name = "_tf_rnn_ops_step_python";
+  definition.m_size = -1;
+  definition.m_methods = methods;
+  return PyModule_Create2(&definition, PYTHON_ABI_VERSION);
+}

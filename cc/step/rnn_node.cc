@@ -1,0 +1,224 @@
+// Recurrent layers and stacks, on the kernels of this machine.
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cc/core/op/op_spec.h"
+#include "cc/core/op/rnn_config.h"
+#include "cc/core/op/shapes.h"
+#include "cc/cpu/call/op_run.h"
+#include "cc/cpu/dispatch/dispatch.h"
+#include "cc/cpu/dispatch/kernel_table.h"
+#include "cc/step/builder.h"
+
+namespace rnn_ops::step {
+namespace {
+
+// The ops with packed weights, which have no masks and no seeds.
+const OpSpec* FindOp(const std::string& kind) {
+  if (kind == "LayerRNN") return &kLayerRnnPacked;
+  if (kind == "QuantizedLayerRNN") return &kQuantizedLayerRnn;
+  if (kind == "CudnnRNNV3") return &kCudnnRnnV3Packed;
+  return nullptr;
+}
+
+class RnnNode : public Node {
+ public:
+  Status Make(NodeReader* reader);
+  Status Run(const Call& call) override;
+
+ private:
+  Status ReadShapes(const NodeReader& reader, const OpSpec& op, const RnnAttrs& attrs,
+                    CallShapes* shapes);
+  // Copies the weights, and sets the inputs of op_ that are weights.
+  Status ReadWeights(const NodeReader& reader, const OpSpec& op, cpu::RnnArgs* args);
+  Status Pack(cpu::RnnArgs* args);
+  static bool Allocate(void* node, const cpu::MemorySizes& sizes, cpu::MemoryBlocks* blocks);
+
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  Value* outputs_of_states_[2] = {};
+  State* states_[2] = {};
+  cpu::RnnArgs args_[2];  // by the buffer of states to read
+  Block panels_;
+  std::vector<Block> weights_;
+  Block scratch_;
+  bool no_memory_ = false;
+};
+
+bool RnnNode::Allocate(void* context, const cpu::MemorySizes& sizes, cpu::MemoryBlocks* blocks) {
+  RnnNode& node = *static_cast<RnnNode*>(context);
+  // The same call needs the same memory, so this allocates once.
+  if (sizes.scratch_bytes < 0 || (sizes.scratch_bytes > node.scratch_.bytes() &&
+                                  !node.scratch_.Resize(sizes.scratch_bytes).ok())) {
+    node.no_memory_ = true;
+    return false;
+  }
+  blocks->scratch = node.scratch_.as<void>();
+  return true;
+}
+
+Status RnnNode::ReadShapes(const NodeReader& reader, const OpSpec& op, const RnnAttrs& attrs,
+                           CallShapes* found) {
+  // The sizes of the states follow from the weights.
+  int64_t num_units = 0, hidden = 0, layers = 1;
+  const bool is_stack = op.family == OpFamily::kCudnnRnn;
+  if (is_stack) {
+    RNN_OPS_RETURN_IF_ERROR(reader.Field("num_layers", &layers));
+    RNN_OPS_RETURN_IF_ERROR(reader.Field("num_units", &num_units));
+    hidden = attrs.num_proj > 0 ? attrs.num_proj : num_units;
+    if (layers < 1 || num_units < 1 || layers > kMostElements || num_units > kMostElements) {
+      return InvalidArgument("num_layers and num_units must be at least 1");
+    }
+  } else {
+    const StoredTensor* recurrent = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(reader.Weights("recurrent_kernel", &recurrent));
+    if (recurrent == nullptr || recurrent->shape.size() != 2) {
+      return InvalidArgument("it has no matrix 'recurrent_kernel'");
+    }
+    hidden = recurrent->shape[0];
+    num_units = recurrent->shape[1] / attrs.num_gates();
+  }
+  const int64_t B = reader.batch();
+  const auto state = [&](int64_t size) {
+    return is_stack ? PartialShape::Of({B, layers * attrs.num_dirs(), size})
+                    : PartialShape::Of({B, size});
+  };
+  std::vector<PartialShape> shapes;
+  for (const TensorSpec& spec : op.inputs) {
+    PartialShape shape = PartialShape::Of({0});
+    if (spec.arg == Arg::input) {
+      shape = PartialShape::Of({B, reader.max_time(), input_->row_elements});
+    } else if (spec.arg == Arg::input_h) {
+      shape = state(hidden);
+    } else if (spec.arg == Arg::input_c) {
+      shape = state(num_units);
+    } else if (spec.arg == Arg::sequence_lengths && is_stack) {
+      shape = PartialShape::Of({B});
+    } else if (spec.arg != Arg::sequence_lengths && spec.arg != Arg::packed) {
+      const StoredTensor* tensor = nullptr;
+      RNN_OPS_RETURN_IF_ERROR(reader.Weights(std::string(spec.name()), &tensor));
+      if (tensor != nullptr) shape = PartialShape::Of(tensor->shape);
+    }
+    shapes.push_back(shape);
+  }
+  return InferShapes(op, attrs, shapes, found);
+}
+
+Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op, cpu::RnnArgs* args) {
+  for (const TensorSpec& spec : op.inputs) {
+    const StoredTensor* tensor = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(reader.Weights(std::string(spec.name()), &tensor));
+    if (tensor == nullptr) continue;
+    const ElementType type = spec.TypeIn(kFloat32);
+    if (tensor->type != type) return InvalidArgument("'", spec.name(), "' has another type");
+    Block& copy = weights_.emplace_back();
+    RNN_OPS_RETURN_IF_ERROR(copy.Resize(tensor->bytes()));
+    if (tensor->bytes() > 0) std::memcpy(copy.as<void>(), tensor->data, tensor->bytes());
+    if (tensor->elements > 0) {
+      args->tensors.SetInput(spec.arg, copy.as<void>(), type, tensor->elements);
+    }
+  }
+  return Status();
+}
+
+Status RnnNode::Pack(cpu::RnnArgs* args) {
+  const cpu::PackedFormat format = cpu::Kernels().rnn_packed_format(&args->problem);
+  if (format.bytes < 0) return InvalidArgument("its weights are too large");
+  RNN_OPS_RETURN_IF_ERROR(panels_.Resize(format.bytes));
+  args->panels = panels_.as<void>();
+  args->memory = {this, &Allocate};
+  if (cpu::Kernels().rnn_pack(args) != cpu::kDone) {
+    return ResourceExhausted("there is not enough memory to pack its weights");
+  }
+  args->problem.weights_packed = true;
+  return Status();
+}
+
+Status RnnNode::Make(NodeReader* reader) {
+  std::string kind;
+  RNN_OPS_RETURN_IF_ERROR(reader->Field("kind", &kind));
+  const OpSpec* const op = FindOp(kind);
+  if (op == nullptr) return InvalidArgument("its kind '", kind, "' is unknown");
+  RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+  if (!input_->has_time || input_->dims.size() != 1) {
+    return InvalidArgument("its input must have the shape [B, T, I]");
+  }
+  const Json* const fields = reader->json().Find("attrs");
+  if (fields == nullptr) return InvalidArgument("the field 'attrs' is missing");
+  RnnAttrs attrs;
+  const auto get = [fields](const char* name, auto* value) {
+    return ReadField(*fields, name, value);
+  };
+  AttrSet has = op->attrs;
+  has.time_major = false;
+  RNN_OPS_RETURN_IF_ERROR(ReadAttrs(has, get, &attrs));
+  attrs.time_major = false;
+  CallShapes shapes;
+  RNN_OPS_RETURN_IF_ERROR(ReadShapes(*reader, *op, attrs, &shapes));
+
+  cpu::RnnArgs args = {};
+  RNN_OPS_RETURN_IF_ERROR(ReadWeights(*reader, *op, &args));
+  args.problem = cpu::MakeRnnProblem(shapes.config, kFloat32, args.tensors);
+  args.problem.lengths.sum = reader->batch() * reader->max_time();
+  Team team(1, nullptr);
+  args.parallel = cpu::ParallelForOf(&team);
+  RNN_OPS_RETURN_IF_ERROR(Pack(&args));
+
+  const RnnConfig& config = shapes.config;
+  RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {config.output_size()}, &output_));
+  const bool has_c = FactsOf(config.mode).has_c;
+  const int64_t sizes[2] = {config.hidden_size(), config.num_units};
+  for (int k = 0; k < (has_c ? 2 : 1); ++k) {
+    std::vector<int64_t> dims = {sizes[k]};
+    if (op->family == OpFamily::kCudnnRnn) dims.insert(dims.begin(), config.num_pseudo_layers());
+    RNN_OPS_RETURN_IF_ERROR(reader->NewState(k, dims, &states_[k]));
+    if (reader->WantsOutput(k + 1)) {
+      RNN_OPS_RETURN_IF_ERROR(reader->Output(k + 1, false, dims, &outputs_of_states_[k]));
+    }
+  }
+  constexpr Arg kBefore[] = {Arg::input_h, Arg::input_c};
+  constexpr Arg kAfter[] = {Arg::output_h, Arg::output_c};
+  for (int from = 0; from < 2; ++from) {
+    args_[from] = args;
+    for (int k = 0; k < 2 && states_[k] != nullptr; ++k) {
+      State& state = *states_[k];
+      CallTensors& tensors = args_[from].tensors;
+      tensors.SetInput(kBefore[k], state.buffers[from].as<float>(), ElementType::kFloat32,
+                       state.elements);
+      tensors.SetOutput(kAfter[k], state.buffers[1 - from].as<float>(), ElementType::kFloat32,
+                        state.elements);
+    }
+  }
+  return Status();
+}
+
+Status RnnNode::Run(const Call& call) {
+  cpu::RnnArgs& args = args_[call.from];
+  args.parallel = cpu::ParallelForOf(call.team);
+  args.tensors.SetInput(Arg::input, input_->in(), ElementType::kFloat32, input_->elements());
+  args.tensors.SetOutput(Arg::output, output_->out(), ElementType::kFloat32, output_->elements());
+  const int32_t code = cpu::Kernels().rnn_forward(&args);
+  if (no_memory_) {
+    no_memory_ = false;
+    return ResourceExhausted("There is not enough memory for a call.");
+  }
+  if (code != cpu::kDone) {
+    return Internal("The ", cpu::Kernels().isa, " kernels returned code ", code, ".");
+  }
+  for (int k = 0; k < 2; ++k) {
+    if (outputs_of_states_[k] == nullptr) continue;
+    std::memcpy(outputs_of_states_[k]->out(), call.after(*states_[k]), states_[k]->elements * 4);
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status MakeRnnNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<RnnNode>(reader, node);
+}
+
+}  // namespace rnn_ops::step

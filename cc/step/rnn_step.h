@@ -1,0 +1,98 @@
+/* A trained model that is called step by step, from C, C++ or any language that calls C.
+ *
+ * A model is a file that tf_rnn_ops.keras.export(model, "model.rnn", streaming=True) writes. The
+ * library needs neither Python nor TensorFlow: link with _tf_rnn_ops_step.so, and keep the other
+ * _tf_rnn_ops_*.so files of the wheel beside it. docs/step-format.md describes the file.
+ *
+ * A stepper has one state for each of B streams. Each call takes the next T steps of every stream.
+ * Tensors are dense, in the order of C: [B, T, ...] with the steps of a stream, [B, ...] without.
+ *
+ * Functions that return int return RNN_STEP_OK or the code of an error. The sentence of the last
+ * error of a thread is rnn_step_error(). A stepper may be used by one thread at a time: a call that
+ * another thread interrupts returns RNN_STEP_BUSY. Several steppers run side by side. */
+#ifndef TF_RNN_OPS_RNN_STEP_H_
+#define TF_RNN_OPS_RNN_STEP_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes with every incompatible change of this header. */
+#define RNN_STEP_VERSION 1
+
+enum {
+  RNN_STEP_OK = 0,
+  RNN_STEP_INVALID = 1,   /* an argument or the model is wrong */
+  RNN_STEP_BUSY = 2,      /* another thread uses the stepper */
+  RNN_STEP_NO_MEMORY = 3, /* there is not enough memory */
+  RNN_STEP_INTERNAL = 4   /* a fault of the library */
+};
+
+/* The types of tensors. */
+enum { RNN_STEP_FLOAT32 = 0, RNN_STEP_INT32 = 1 };
+
+typedef struct RnnStepper RnnStepper;
+
+/* What a tensor of a stepper is. The pointers live as long as the stepper. */
+typedef struct {
+  const char* name;
+  int type;     /* RNN_STEP_FLOAT32 or RNN_STEP_INT32 */
+  int has_time; /* whether the second size is T */
+  int rank;
+  const int64_t* shape; /* [rank] */
+  int64_t elements;
+} RnnStepTensor;
+
+/* The RNN_STEP_VERSION of the library. */
+int rnn_step_version(void);
+
+/* The sentence of the last error of this thread. It lives until the thread's next error. */
+const char* rnn_step_error(void);
+
+/* The instruction set of the kernels: "avx512", "avx2" or "baseline". */
+const char* rnn_step_isa(void);
+
+/* Makes a stepper, whose states are zero.
+ *
+ * bytes, size: the content of the file. It is not needed after the call.
+ * batch: B. 0: that of the file, or 1 if any number is valid.
+ * time: T, the steps of a call. 0: that of the file, or 1 if any number is valid.
+ * threads: the most threads of a call, including the caller; at least 1. */
+int rnn_step_new(const void* bytes, size_t size, int64_t batch, int64_t time, int threads,
+                 RnnStepper** stepper);
+
+/* Ends a stepper, which no thread may be using. NULL is valid. */
+void rnn_step_free(RnnStepper* stepper);
+
+int64_t rnn_step_batch(const RnnStepper* stepper); /* B */
+int64_t rnn_step_time(const RnnStepper* stepper);  /* T */
+int rnn_step_num_inputs(const RnnStepper* stepper);
+int rnn_step_num_outputs(const RnnStepper* stepper);
+int rnn_step_num_states(const RnnStepper* stepper);
+
+/* Tensor k, from 0; a name of NULL if there is none. */
+RnnStepTensor rnn_step_input(const RnnStepper* stepper, int k);
+RnnStepTensor rnn_step_output(const RnnStepper* stepper, int k);
+RnnStepTensor rnn_step_state(const RnnStepper* stepper, int k);
+
+/* Runs the next T steps.
+ *
+ * inputs: a pointer for each input. outputs: a pointer for each output; their memory overlaps no
+ * other. After an error the states are those before the call, and the outputs are undefined. */
+int rnn_step_call(RnnStepper* stepper, const void* const* inputs, float* const* outputs);
+
+/* Begins new streams: sets the states of `count` rows of the batch to zero, of all with NULL. */
+int rnn_step_reset(RnnStepper* stepper, const int64_t* rows, int64_t count);
+
+/* Copies state k from or to the stepper. */
+int rnn_step_get_state(RnnStepper* stepper, int k, float* to);
+int rnn_step_set_state(RnnStepper* stepper, int k, const float* from);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TF_RNN_OPS_RNN_STEP_H_ */

@@ -1,0 +1,264 @@
+"""The layers that a stepper has nodes for, besides recurrent layers: from a layer of Keras to nodes of the file."""
+
+from typing import TYPE_CHECKING, Any, Callable
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+if TYPE_CHECKING:
+    from tf_rnn_ops.keras._export.stepping import Graph, Value
+
+_Maker = Callable[["Graph", keras.layers.Layer, Any, Any], "Value"]
+
+# {function of keras.activations: (activation of the file, its fields)}.
+_ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
+    **{name: (name, {}) for name in ("relu", "tanh", "sigmoid", "hard_sigmoid", "exponential")},
+    **{name: (name, {}) for name in ("softplus", "softsign", "selu", "silu", "hard_silu", "mish")},
+    **{name: (name, {}) for name in ("softmax", "log_softmax")},
+    "relu6": ("relu", {"largest": 6.0}),
+    "elu": ("elu", {"alpha": 1.0}),
+    "leaky_relu": ("relu", {"alpha": 0.2}),
+    "gelu": ("gelu", {}),
+}
+# What inference does not change.
+_IDENTITIES = (
+    *("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "AlphaDropout"),
+    *("ActivityRegularization", "Identity", "InputLayer"),
+)
+_COMBINES = {
+    **{"Add": "add", "Subtract": "subtract", "Multiply": "multiply"},
+    **{"Average": "average", "Maximum": "maximum", "Minimum": "minimum"},
+}
+
+
+def maker_of(layer: keras.layers.Layer) -> _Maker | None:
+    """The function that adds the nodes of a layer to a graph and returns its output, or None.
+
+    A class of a user is not one of Keras's, since its method `call` may do anything.
+    """
+    kind = type(layer)
+    if not kind.__module__.startswith("keras."):
+        return None
+    if kind.__name__ in _IDENTITIES:
+        return _identity
+    if kind.__name__ in _COMBINES:
+        return _combine
+    return _MAKERS.get(kind.__name__)
+
+
+def _input(graph: "Graph", layer: keras.layers.Layer, tensor: Any) -> "Value":
+    return graph.value(tensor, f"the layer {layer.name!r}")
+
+
+def _refuse(layer: keras.layers.Layer, reason: str) -> ValueError:
+    return ValueError(f"A stepper cannot run the layer {layer.name!r}, because {reason}.")
+
+
+def _array(variable: Any) -> np.ndarray:
+    with tf.init_scope():  # the model is being traced
+        return keras.ops.convert_to_numpy(variable).astype(np.float32)
+
+
+def _identity(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    return _input(graph, layer, inputs)
+
+
+def _combine(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    values = [_input(graph, layer, tensor) for tensor in inputs]
+    if any(tensor.shape != inputs[0].shape for tensor in inputs):
+        raise _refuse(layer, f"its inputs have the shapes {[list(t.shape) for t in inputs]}")
+    function = _COMBINES[type(layer).__name__]
+    return graph.add("combine", layer.name, values, values[0].has_time, function=function)
+
+
+def _concatenate(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    values = [_input(graph, layer, tensor) for tensor in inputs]
+    if layer.axis not in (-1, result.shape.rank - 1):
+        raise _refuse(layer, f"it joins axis {layer.axis}; axis=-1 is possible")
+    return graph.add("concatenate", layer.name, values, values[0].has_time)
+
+
+def _activated(graph: "Graph", layer: keras.layers.Layer, value: "Value", function: Any) -> "Value":
+    """Adds the node of an activation, a function of keras.activations."""
+    name = getattr(function, "__name__", type(function).__name__)
+    known = getattr(keras.activations, name, None) is function
+    if name == "linear" and known:
+        return value
+    if not known or name not in _ACTIVATIONS:
+        raise _refuse(
+            layer, f"its activation is {name!r}; {', '.join(sorted(_ACTIVATIONS))} are possible"
+        )
+    activation, fields = _ACTIVATIONS[name]
+    return graph.add(
+        "activation",
+        f"{layer.name}_{name}",
+        [value],
+        value.has_time,
+        activation=activation,
+        **fields,
+    )
+
+
+def _activation(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    return _activated(graph, layer, _input(graph, layer, inputs), layer.activation)
+
+
+def _relu(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    value = _input(graph, layer, inputs)
+    fields = {
+        "alpha": float(layer.negative_slope),
+        "threshold": float(getattr(layer, "threshold", 0)),
+    }
+    if getattr(layer, "max_value", None) is not None:
+        fields["largest"] = float(layer.max_value)
+    return graph.add("activation", layer.name, [value], value.has_time, activation="relu", **fields)
+
+
+def _elu(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    value = _input(graph, layer, inputs)
+    alpha = float(layer.alpha)
+    return graph.add(
+        "activation", layer.name, [value], value.has_time, activation="elu", alpha=alpha
+    )
+
+
+def _softmax(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    _check_last_axis(layer, result)
+    value = _input(graph, layer, inputs)
+    return graph.add("activation", layer.name, [value], value.has_time, activation="softmax")
+
+
+def _check_last_axis(layer: keras.layers.Layer, result: Any) -> None:
+    axes = layer.axis if isinstance(layer.axis, (list, tuple)) else [layer.axis]
+    if list(axes) not in ([-1], [result.shape.rank - 1]):
+        raise _refuse(layer, f"it has axis={layer.axis}; axis=-1 is possible")
+
+
+def _dense(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    if layer.quantization_mode is not None:
+        raise _refuse(
+            layer,
+            f"its weights are quantized ({layer.quantization_mode}); only those of recurrent layers may be",
+        )
+    value = _input(graph, layer, inputs)
+    weights = {"kernel": _array(layer.kernel)}
+    if layer.use_bias:
+        weights["bias"] = _array(layer.bias)
+    product = graph.add("dense", layer.name, [value], value.has_time, weights=weights)
+    return _activated(graph, layer, product, layer.activation)
+
+
+def _conv(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    states, tensor = [], inputs
+    if inputs.op.type == "ConcatV2" and (state := graph.state(inputs.op.inputs[0])) is not None:
+        states, tensor = [state], inputs.op.inputs[1]
+    value = _input(graph, layer, tensor)
+    if not value.has_time or (layer.kernel_size[0] > 1 and not states):
+        raise _refuse(layer, "it has no memory of the steps before: padding='causal' gives it one")
+    weights = {"kernel": _array(layer.kernel)}
+    if layer.use_bias:
+        weights["bias"] = _array(layer.bias)
+    fields = {
+        "dilation": int(layer.dilation_rate[0]),
+        "groups": int(layer.groups),
+        "states": states,
+    }
+    product = graph.add("conv", layer.name, [value], True, weights=weights, **fields)
+    return _activated(graph, layer, product, layer.activation)
+
+
+def _batch_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    _check_last_axis(layer, result)
+    value = _input(graph, layer, inputs)
+    factor = 1 / np.sqrt(_array(layer.moving_variance) + np.float32(layer.epsilon))
+    if layer.scale:
+        factor = factor * _array(layer.gamma)
+    offset = -_array(layer.moving_mean) * factor
+    if layer.center:
+        offset = offset + _array(layer.beta)
+    weights = {"scale": factor, "offset": offset}
+    return graph.add("scale", layer.name, [value], value.has_time, weights=weights)
+
+
+def _layer_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    _check_last_axis(layer, result)
+    value = _input(graph, layer, inputs)
+    size = result.shape[-1]
+    is_rms = type(layer).__name__ == "RMSNormalization" or getattr(layer, "rms_scaling", False)
+    if is_rms and type(layer).__name__ == "LayerNormalization":
+        raise _refuse(layer, "it has rms_scaling=True; RMSNormalization is possible")
+    has_scale, has_center = getattr(layer, "scale", True), getattr(layer, "center", False)
+    if is_rms:
+        has_scale = True
+    scale = (
+        _array(layer.scale if is_rms else layer.gamma) if has_scale is not False else np.ones(size)
+    )
+    offset = _array(layer.beta) if has_center else np.zeros(size)
+    fields = {"epsilon": float(layer.epsilon), "centered": not is_rms}
+    weights = {"scale": scale, "offset": offset}
+    return graph.add("norm", layer.name, [value], value.has_time, weights=weights, **fields)
+
+
+def _rescaling(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    value = _input(graph, layer, inputs)
+    size = result.shape[-1]
+    weights = {
+        "scale": np.broadcast_to(np.float32(layer.scale), [size]),
+        "offset": np.broadcast_to(np.float32(layer.offset), [size]),
+    }
+    return graph.add("scale", layer.name, [value], value.has_time, weights=weights)
+
+
+def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    if getattr(layer, "quantization_mode", None) is not None:
+        raise _refuse(layer, "its weights are quantized; only those of recurrent layers may be")
+    value = _input(graph, layer, inputs)
+    weights = {"table": _array(layer.embeddings)}
+    return graph.add("embedding", layer.name, [value], value.has_time, weights=weights)
+
+
+def _reshape(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    value = _input(graph, layer, inputs)
+    first = 2 if value.has_time else 1
+    dims = list(result.shape[first:])
+    if inputs.shape[:first].as_list() != result.shape[:first].as_list() or None in dims:
+        raise _refuse(
+            layer,
+            f"it changes the shape from {list(inputs.shape)} to {list(result.shape)}, with the steps of a call",
+        )
+    return graph.add("reshape", layer.name, [value], value.has_time, dims=dims)
+
+
+def _time_distributed(
+    graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
+) -> "Value":
+    make = maker_of(layer.layer)
+    value = _input(graph, layer, inputs)
+    # These see the features of a step only, with time or without it.
+    names = ("Dense", "Activation", "ReLU", "LeakyReLU", "ELU", "BatchNormalization", "Embedding")
+    if make is None or not value.has_time or type(layer.layer).__name__ not in names:
+        raise _refuse(
+            layer, f"its layer is a {type(layer.layer).__name__}; {', '.join(names)} are possible"
+        )
+    return make(graph, layer.layer, inputs, result)
+
+
+_MAKERS: dict[str, _Maker] = {
+    "Activation": _activation,
+    "BatchNormalization": _batch_norm,
+    "Concatenate": _concatenate,
+    "Conv1D": _conv,
+    "Dense": _dense,
+    "ELU": _elu,
+    "Embedding": _embedding,
+    "Flatten": _reshape,
+    "LayerNormalization": _layer_norm,
+    "LeakyReLU": _relu,
+    "RMSNormalization": _layer_norm,
+    "ReLU": _relu,
+    "Rescaling": _rescaling,
+    "Reshape": _reshape,
+    "Softmax": _softmax,
+    "TimeDistributed": _time_distributed,
+}

@@ -1,0 +1,435 @@
+"""Steppers of Keras models: the graph of a model, layer by layer, for tf_rnn_ops.stepper."""
+
+from typing import Any, Callable, NamedTuple, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_rnn_ops import _step_file
+from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
+from tf_rnn_ops.keras._export.outputs import named
+from tf_rnn_ops.keras._export.streaming import NEXT, Stream
+from tf_rnn_ops.stepper import Stepper
+
+_PREFIX = "TfRnnOps>"
+# BlockLSTMV2 as LayerRNN: the attributes that it does not have.
+_OF_BLOCK_LSTM = {
+    **{"rnn_mode": "lstm", "activation": "tanh", "recurrent_activation": "sigmoid"},
+    **{"proj_clip": 0.0, "zoneout_h": 0.0, "zoneout_c": 0.0, "layer_norm_epsilon": 1e-3},
+}
+# {op: the op of the file with the same attributes and weights}.
+_KINDS = {
+    "LayerRNN": "LayerRNN",
+    "LayerRNNPacked": "LayerRNN",
+    "QuantizedLayerRNN": "QuantizedLayerRNN",
+    "CudnnRNNV3": "CudnnRNNV3",
+    "CudnnRNNV3Packed": "CudnnRNNV3",
+    "BlockLSTMV2": "LayerRNN",
+}
+# The inputs of these ops that are not weights.
+_NOT_WEIGHTS = ("input_h", "input_c", "input", "sequence_lengths", "packed", "seed", "input_mask")
+_UNUSED = ("T", "is_training", "time_major", "dropout", "seed", "seed2")
+_ADVICE = (
+    "export(model, path, streaming=True) writes such a model for ONNX Runtime, LiteRT or OpenVINO."
+)
+# {op of TensorFlow with two inputs: the function of a node "combine"}.
+_COMBINES = {
+    **{"AddV2": "add", "Add": "add", "Sub": "subtract", "Mul": "multiply"},
+    **{"Maximum": "maximum", "Minimum": "minimum"},
+}
+_ACTIVATIONS = {
+    **{"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softmax": "softmax"},
+    **{
+        "Elu": "elu",
+        "Selu": "selu",
+        "Softplus": "softplus",
+        "Softsign": "softsign",
+        "Exp": "exponential",
+    },
+}
+
+
+class Value(NamedTuple):
+    """A tensor between two layers.
+
+    Attributes:
+        name: Its name in the file.
+        has_time: Whether its second dimension is the time of the stream.
+    """
+
+    name: str
+    has_time: bool
+
+
+def stepper(
+    model: keras.Model, batch_size: int = 1, time: int | None = None, threads: int = 1
+) -> Stepper:
+    """Makes a stepper: the model, called step by step with numpy arrays, without TensorFlow's time for a call.
+
+    The layers of Keras are converted first, as in convert(). The model does not change. The stepper has a copy of its
+    weights; Stepper.update(model) takes over others.
+
+    Args:
+        model: A Keras 3 model that is built. Its recurrent layers and causal convolutions keep their states from
+            call to call, as in export(streaming=True). It may have LSTM, GRU, SimpleRNN, the layers and stacks of
+            this package, Dense, Conv1D, Embedding, activations, normalization over features, and layers that
+            combine or reshape features, in any graph.
+        batch_size: B, the number of streams.
+        time: T, the number of steps of a call. None is that of the model, or 1 if it is open.
+        threads: The most threads of a call, including the caller's.
+
+    Returns:
+        A tf_rnn_ops.stepper.Stepper, whose states are zeros.
+
+    Raises:
+        TypeError: model is not a Keras 3 model.
+        ValueError: A layer cannot stream, or is none of these.
+
+    Example:
+        >>> import keras
+        >>> import numpy as np
+        >>> import tf_rnn_ops.keras
+        >>> model = keras.Sequential(
+        ...     [keras.Input((None, 3)), keras.layers.GRU(4, return_sequences=True), keras.layers.Dense(2)]
+        ... )
+        >>> stepper = tf_rnn_ops.keras.stepper(model)
+        >>> x = np.random.default_rng(0).normal(size=(1, 5, 3)).astype("float32")
+        >>> y = np.concatenate([stepper(x[:, t : t + 1]) for t in range(5)], axis=1)
+        >>> bool(np.allclose(y, model(x), atol=1e-5))
+        True
+    """
+    # Here, because export imports this module.
+    from tf_rnn_ops.keras._export import export
+
+    export.check_model(model)
+    export.check_numbers(batch_size, time)
+    return Stepper(content(model), batch_size, time, threads)
+
+
+def content(model: keras.Model) -> bytes:
+    """The content of a file for a stepper of a model, with any B and T that the model accepts."""
+    from tf_rnn_ops.keras._export import export
+
+    with export.on_ops(model) as ours:
+        return graph_of(ours, signatures.of(model, None)).content
+
+
+def graph_of(model: keras.Model, signature: list, time: int | None = None) -> "Graph":
+    """The graph of a model for a file.
+
+    Args:
+        model: A model on the layers of this package.
+        signature: The signature of its arguments.
+        time: T of the file; None is any that the model accepts.
+
+    Raises:
+        ValueError: A layer cannot stream, or a stepper has no such layer.
+    """
+    from tf_rnn_ops.keras._export import export
+
+    try:
+        # WHY two: for one step some layers run Keras's implementation.
+        stream = Stream(model, signature, 2)
+    except Exception:  # no number of steps is open, or there is an error that the next line finds
+        stream = export.stream_of(model, signature, None)
+    try:
+        return Graph(stream, time)
+    except Exception as error:  # Keras adds lines to the errors of its layers
+        raise ValueError(one_line(error)) from error
+
+
+class Graph:
+    """The graph of a model.
+
+    Attributes:
+        nodes: A list with the nodes of the file.
+        layers: {name of a recurrent layer: its op}.
+        content: The content of the file.
+    """
+
+    def __init__(self, stream: Stream, time: int | None) -> None:
+        """Traces a stream. `time`: T of the file, or None."""
+        self._stream, self._time = stream, time
+        self.nodes: list[dict[str, Any]] = []
+        self._arrays: dict[str, np.ndarray] = {}
+        # Weights that are known when the traced function runs: {name: tensor}.
+        self._computed: dict[str, tf.Tensor] = {}
+        # {reference of a tensor: Value}, {reference: (node, number of an output)} for states after a call.
+        self._values: dict[Any, Value] = {}
+        self._states: dict[Any, tuple[dict[str, Any], int]] = {}
+        self._state_names: dict[Any, str] = {}
+        self._makers: dict[
+            Any, str
+        ] = {}  # {reference of an unknown tensor: the layer that made it}
+        self._inside = False
+        self._names: set[str] = set()
+        self.layers: dict[str, str] = {}
+        self.content = self._traced()
+
+    def _traced(self) -> bytes:
+        signature = self._stream.signature
+        outputs: list[dict[str, str]] = []
+
+        def trace(*arguments: Any) -> dict[str, tf.Tensor]:
+            self._begin(arguments)
+            self._stream.observe = self._run
+            results = self._stream.function(*arguments)
+            states = {f"{name}{NEXT}" for name in self._stream.states}
+            for name, tensor in named(results).items():
+                if name not in states:
+                    value = self.value(tensor, f"the output {name!r}")
+                    outputs.append({"name": name, "value": value.name})
+            return dict(self._computed)
+
+        function = tf.function(trace, autograph=False).get_concrete_function(*signature)
+        weights = function(*keras.tree.map_structure(_zeros, signature))
+        self._arrays |= {name: tensor.numpy() for name, tensor in weights.items()}
+        graph = {**self._sizes(), "inputs": self._inputs, "nodes": self.nodes, "outputs": outputs}
+        return _step_file.content(graph, self._arrays)
+
+    def _sizes(self) -> dict[str, int | None]:
+        """The sizes that every stepper of the file has; None if it may have any."""
+        stream = self._stream
+        specs = [spec for spec in keras.tree.flatten(stream.signature) if spec.shape.rank]
+        batch = next((spec.shape[0] for spec in specs), None)
+        steps = [spec.shape[1] for spec in specs if spec.name in stream.all_sequences]
+        return {"batch_size": batch, "time": self._time if stream.sequences else steps[0]}
+
+    def _begin(self, arguments: Sequence[Any]) -> None:
+        """Names the inputs and the states."""
+        self._inputs = []
+        stream = self._stream
+        for spec, tensor in zip(*map(keras.tree.flatten, (stream.signature, arguments))):
+            if spec.name in stream.states:
+                self._state_names[tensor.ref()] = spec.name
+                continue
+            has_time = spec.name in stream.all_sequences
+            dims = list(spec.shape[2 if has_time else 1 :])
+            if None in dims:
+                raise ValueError(
+                    f"The input {spec.name!r} must have known sizes, but it has {spec.shape}."
+                )
+            dtype = "float32" if spec.dtype.is_floating else "int32"
+            self._inputs.append(
+                {"name": spec.name, "dtype": dtype, "has_time": has_time, "dims": dims}
+            )
+            self._names.add(spec.name)
+            self._values[tensor.ref()] = Value(spec.name, has_time)
+
+    def name_for(self, wanted: str) -> str:
+        """A name that no other value has."""
+        name, k = wanted, 1
+        while name in self._names:
+            name, k = f"{wanted}_{k}", k + 1
+        self._names.add(name)
+        return name
+
+    def add(
+        self, op: str, layer: str, inputs: Sequence[Value], has_time: bool, **fields: Any
+    ) -> Value:
+        """Adds a node with one output.
+
+        Args:
+            op: The op of the file.
+            layer: The name of the layer.
+            inputs: The inputs.
+            has_time: Whether the output has time.
+            **fields: The fields of the node, and `weights`, {name: array}.
+        """
+        name = self.name_for(layer)
+        weights = {
+            key: self._store(f"{name}/{key}", a) for key, a in fields.pop("weights", {}).items()
+        }
+        node = {"op": op, "name": layer, "inputs": [value.name for value in inputs]}
+        self.nodes.append({**node, "outputs": [name], "weights": weights, **fields})
+        return Value(name, has_time)
+
+    def _store(self, name: str, array: Any) -> str:
+        array = np.asarray(array)
+        self._arrays[name] = array if array.dtype == np.int8 else array.astype(np.float32)
+        return name
+
+    def state(self, tensor: tf.Tensor) -> str | None:
+        """The name of the state that a tensor is, or None."""
+        return self._state_names.get(_source(tensor).ref())
+
+    def value(self, tensor: Any, user: str) -> Value:
+        """The Value of a tensor.
+
+        Args:
+            tensor: The tensor.
+            user: The layer or output that needs the tensor, for a message.
+
+        Raises:
+            ValueError: A stepper has no node for what made it.
+        """
+        tensor = _source(tensor)
+        if (found := self._values.get(tensor.ref())) is not None:
+            return found
+        if tensor.ref() in self._states:
+            node, k = self._states[tensor.ref()]
+            node["outputs"] += [""] * (k + 1 - len(node["outputs"]))
+            node["outputs"][k] = self.name_for(f"{node['name']}_state_{k}")
+            found = Value(node["outputs"][k], False)
+        else:
+            found = self._of_op(tensor, user)
+        self._values[tensor.ref()] = found
+        return found
+
+    def _of_op(self, tensor: tf.Tensor, user: str) -> Value:
+        """The Value of an operation outside of the layers, such as x + y."""
+        op = tensor.op
+        if op.type in _ACTIVATIONS:
+            x = self.value(op.inputs[0], user)
+            fields = {"alpha": 1.0} if op.type == "Elu" else {}
+            return self.add(
+                "activation", op.name, [x], x.has_time, activation=_ACTIVATIONS[op.type], **fields
+            )
+        if op.type in _COMBINES and op.inputs[0].shape == op.inputs[1].shape:
+            inputs = [self.value(x, user) for x in op.inputs]
+            return self.add(
+                "combine", op.name, inputs, inputs[0].has_time, function=_COMBINES[op.type]
+            )
+        if op.type == "ConcatV2" and _is_last_axis(op):
+            inputs = [self.value(x, user) for x in op.inputs[:-1]]
+            return self.add("concatenate", op.name, inputs, inputs[0].has_time)
+        if (maker := self._makers.get(tensor.ref())) is not None:
+            raise ValueError(f"A stepper cannot run {maker}. {_ADVICE}")
+        raise ValueError(
+            f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for "
+            f"it. {_ADVICE}"
+        )
+
+    def _run(self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
+        """Calls a layer, and adds its node."""
+        if self._inside or isinstance(layer, keras.Model):
+            return original(layer, *args, **kwargs)
+        if time_axes.is_recurrent(layer):
+            return self._run_recurrent(original, layer, *args, **kwargs)
+        make = step_layers.maker_of(layer)
+        if make is None:
+            # Its layers may have nodes of their own.
+            result = original(layer, *args, **kwargs)
+            for tensor in keras.tree.flatten(result):
+                if tf.is_tensor(tensor):
+                    kind = type(layer).__name__
+                    self._makers.setdefault(
+                        _source(tensor).ref(), f"the layer {layer.name!r} ({kind})"
+                    )
+            return result
+        self._inside = True
+        try:
+            result = original(layer, *args, **kwargs)
+        finally:
+            self._inside = False
+        inputs = args[0] if args else next(iter(kwargs.values()))
+        self._values[_source(result).ref()] = make(self, layer, inputs, result)
+        return result
+
+    def _run_recurrent(
+        self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
+    ) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        before = len(graph.get_operations())
+        self._inside = True
+        try:
+            result = original(layer, *args, **kwargs)
+        finally:
+            self._inside = False
+        kind = f"the layer {layer.name!r} ({type(layer).__name__})"
+        ops = [
+            op for op in graph.get_operations()[before:] if op.type.removeprefix(_PREFIX) in _KINDS
+        ]
+        results = keras.tree.flatten(result)
+        for tensor in results:
+            self._makers.setdefault(_source(tensor).ref(), kind)
+        if len(ops) != 1:
+            raise ValueError(
+                f"A stepper cannot run {kind}, because it runs Keras's implementation: explain(model) tells why. {_ADVICE}"
+            )
+        sequences = args[0] if args else kwargs["sequences"]
+        initial_states = keras.tree.flatten(kwargs.get("initial_state") or [])
+        states = [self.state(state) for state in initial_states]
+        if not states or None in states:
+            raise ValueError(
+                f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {_ADVICE}"
+            )
+        node, sequence = self._add_recurrent(layer, ops[0], sequences, states)
+        if layer.return_sequences:
+            value = sequence
+        else:
+            value = self.add("last_step", f"{layer.name}_last", [sequence], False)
+        self._values[_source(results[0]).ref()] = value
+        if len(results) > 1 and "num_layers" not in node:
+            self._states |= {_source(t).ref(): (node, k) for k, t in enumerate(results[1:], 1)}
+        return result
+
+    def _add_recurrent(
+        self,
+        layer: keras.layers.Layer,
+        op: tf.Operation,
+        sequences: tf.Tensor,
+        states: list[str | None],
+    ) -> tuple[dict[str, Any], Value]:
+        """Adds the node of an op."""
+        kind = op.type.removeprefix(_PREFIX)
+        x = self.value(sequences, f"the layer {layer.name!r}")
+        name = self.name_for(layer.name)
+        inputs = {arg.name: tensor for arg, tensor in zip(op.op_def.input_arg, op.inputs)}
+        attrs = {attr.name: _attribute(op.get_attr(attr.name)) for attr in op.op_def.attr}
+        if kind == "BlockLSTMV2":
+            inputs, attrs = _of_block_lstm(inputs, attrs, int(sequences.shape[-1]))
+        node: dict[str, Any] = {"op": "rnn", "name": layer.name, "kind": _KINDS[kind]}
+        node |= {"inputs": [x.name], "outputs": [name], "states": states}
+        node["attrs"] = {key: value for key, value in attrs.items() if key not in _UNUSED}
+        if "params" in inputs:
+            directions = 2 if attrs["direction"] == "bidirectional" else 1
+            node |= {"num_layers": int(inputs["input_h"].shape[1]) // directions}
+            node |= {"num_units": int(layer.units)}
+        node["weights"] = {
+            key: f"{name}/{key}"
+            for key, tensor in inputs.items()
+            if key not in _NOT_WEIGHTS and tensor.shape != [0]
+        }
+        for key, stored in node["weights"].items():
+            self._computed[stored] = tf.identity(inputs[key])
+        self.nodes.append(node)
+        self.layers[layer.name] = kind
+        return node, Value(name, True)
+
+
+def _of_block_lstm(
+    inputs: dict[str, tf.Tensor], attrs: dict[str, Any], input_size: int
+) -> tuple[dict[str, tf.Tensor], dict[str, Any]]:
+    """The weights and attributes of LayerRNN for those of BlockLSTMV2, which has the same order of gates."""
+    weights = {
+        "kernel": inputs["w"][:input_size],
+        "recurrent_kernel": inputs["w"][input_size:],
+        "bias": inputs["b"],
+    }
+    if attrs["use_peephole"]:
+        weights["peepholes"] = tf.stack([inputs["wci"], inputs["wcf"], inputs["wco"]])
+    return weights, {**_OF_BLOCK_LSTM, "cell_clip": max(0.0, attrs["cell_clip"])}
+
+
+def _attribute(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _is_last_axis(op: tf.Operation) -> bool:
+    axis = tf.get_static_value(op.inputs[-1])
+    rank = op.outputs[0].shape.rank
+    return axis is not None and int(axis) in (-1, rank - 1) and rank > 1
+
+
+def _zeros(spec: tf.TensorSpec) -> tf.Tensor:
+    return tf.zeros([1 if size is None else size for size in spec.shape], spec.dtype)
+
+
+def _source(tensor: Any) -> tf.Tensor:
+    """The tensor behind casts and copies."""
+    while tensor.op.type in ("Cast", "Identity", "StopGradient", "EnsureShape"):
+        tensor = tensor.op.inputs[0]
+    return tensor

@@ -1,0 +1,38 @@
+"""Registers the ops, and what belongs to them, with TensorFlow once it has been imported."""
+
+import pathlib
+import sys
+import warnings
+
+from tf_rnn_ops import _import_hook
+from tf_rnn_ops.native import loader, xla
+
+# A registration imports modules that import TensorFlow: they must not begin another one.
+_begun = False
+
+
+def install() -> None:
+    """Registers now if TensorFlow is imported, otherwise at its import. Without TensorFlow nothing happens."""
+    if sys.modules.get("tensorflow", _import_hook) is not None:
+        _import_hook.after_import("tensorflow", _register)
+
+
+def _register() -> None:
+    global _begun
+    if _begun:
+        return
+    _begun = True
+    if reason := loader.unavailable():
+        warnings.warn(
+            f"{reason} Without it the Keras layers run Keras's implementation, tf_rnn_ops.params converts "
+            "weights, and the ops raise an error.",
+            stacklevel=2,
+        )
+        return
+    # These modules register gradients and converters.
+    from tf_rnn_ops.autodiff import gradients, second_gradients, vectorized  # noqa: F401
+    from tf_rnn_ops.native import flops
+
+    flops.register()
+    if (reason := xla.unavailable()) and pathlib.Path(xla.library_path()).exists():
+        warnings.warn(f"{reason} Without it XLA cannot compile the ops.", stacklevel=2)
