@@ -74,7 +74,7 @@ $(CONFIG): configure.sh tools/tf_info.py tools/common.sh $(READY)
 build/wheel_inputs.txt: FORCE
 	@mkdir -p build
 	@find BUILD WORKSPACE .bazelrc README.md NOTICE LICENSE LICENSES MANIFEST.in setup.py pyproject.toml pip_pkg.sh \
-	  cc build_defs third_party tf_rnn_ops tools -type f ! -name '*.pyc' ! -path 'tf_rnn_ops/*.so' \
+	  cc build_defs third_party tf_rnn_ops tools -type f ! -name '*.pyc' ! -path 'tf_rnn_ops/*.so' ! -path 'tf_rnn_ops/include/*' \
 	  -exec sha256sum {} + | sort -k 2 >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
@@ -164,6 +164,6 @@ format: $(TESTED)
 
 clean:
 	if [ -e $(CONFIG) ]; then $(BAZEL) clean; fi
-	rm -rf build dist *.egg-info tf_rnn_ops/*.so $(CONFIG)
+	rm -rf build dist *.egg-info tf_rnn_ops/*.so tf_rnn_ops/include $(CONFIG)
 
 include tools/maintenance.mk

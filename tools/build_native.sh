@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the shared objects and copies them into a folder.
+# Builds the shared objects and copies them into a folder, with the header of the stepper's C interface in its folder include.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$here/tools/common.sh"
@@ -44,3 +44,4 @@ if [ ${#kernels[@]} -gt 0 ]; then
   bazel_options "$(configured_minor)" "$machine"
   build "${kernels[@]}"
 fi
+install -D -m 644 cc/step/rnn_step.h "$target/include/rnn_step.h"

@@ -123,6 +123,11 @@ def test_every_python_file_of_the_source_is_in_the_wheel(unpacked):
     assert modules(unpacked) == modules(ROOT)
 
 
+def test_the_header_of_the_stepper_is_in_the_wheel(unpacked):
+    header = unpacked / "tf_rnn_ops" / "include" / "rnn_step.h"
+    assert header.read_bytes() == (ROOT / "cc" / "step" / "rnn_step.h").read_bytes()
+
+
 def test_the_licences_are_in_the_wheel(unpacked, metadata):
     assert metadata["License-Expression"] == "Apache-2.0 AND BSD-3-Clause AND MPL-2.0"
     (folder,) = unpacked.glob("tf_rnn_ops-*.dist-info/licenses")
