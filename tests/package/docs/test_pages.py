@@ -100,7 +100,7 @@ def test_paths(page):
     "module",
     [
         "tf_rnn_ops",
-        *(f"tf_rnn_ops.{m}" for m in ("keras", "params", "plain", "portable")),
+        *(f"tf_rnn_ops.{m}" for m in ("keras", "params", "plain", "portable", "stepper")),
     ],
 )
 def test_the_api_page_names_what_exists(module):
