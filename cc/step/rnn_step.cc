@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -132,10 +131,9 @@ Status RunStep(RnnStepper* stepper, const void* const* inputs, float* const* out
   rnn_ops::step::Program& program = stepper->program;
   RNN_OPS_RETURN_IF_ERROR(SetTensors(&program, inputs, outputs));
   const rnn_ops::ScopedFloatEnvironment environment;
-  rnn_ops::Team team(
-      stepper->threads,
-      [stepper](std::function<void()> closure) { stepper->workers.Schedule(std::move(closure)); },
-      stepper->threads > 1 ? rnn_ops::StayTime(/*eager=*/true) : std::chrono::microseconds(0));
+  rnn_ops::Team team(stepper->threads, [stepper](std::function<void()> closure) {
+    stepper->workers.Schedule(std::move(closure));
+  });
   const rnn_ops::step::Call call = {&team, stepper->from};
   for (const auto& node : program.nodes) RNN_OPS_RETURN_IF_ERROR(node->Run(call));
   for (size_t k = 0; k < program.outputs.size(); ++k) {

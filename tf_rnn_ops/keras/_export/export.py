@@ -365,7 +365,7 @@ def _write_stepper(
         graph = stepping.graph_of(ours, signature, time)
         path.write_bytes(graph.content)
         layer_names, stream = LayerNames(ours), stream_of(ours, signature, time)
-    layers = [ExportedLayer(name, op, formats.RNN) for name, op in graph.layers.items()]
+    layers = [ExportedLayer(name, op, formats.RNN) for name, op in graph.layers]
     return _Saved([], stream, [], layer_names), layers
 
 
