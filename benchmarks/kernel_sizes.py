@@ -140,7 +140,9 @@ def sizes(package, isa, problem, training, threads):
     library.tf_rnn_ops_kernel_table.restype = ctypes.POINTER(_Table)
     table = library.tf_rnn_ops_kernel_table().contents
     if table.layout != _LAYOUT:
-        raise RuntimeError(f"the kernel table has the layout {table.layout:#x}, this file {_LAYOUT:#x}")
+        raise RuntimeError(
+            f"the kernel table has the layout {table.layout:#x}, this file {_LAYOUT:#x}"
+        )
     p = problem
     lengths = (ctypes.c_int32 * p.B)(*[p.T] * p.B)
     gates = {"lstm": 4, "gru": 3}.get(p.cell, 1)

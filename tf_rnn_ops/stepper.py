@@ -3,7 +3,7 @@
 tf_rnn_ops.keras.stepper(model)     a stepper of a Keras model
 tf_rnn_ops.keras.export(model, "model.rnn", streaming=True)
                                     a file of it
-tf_rnn_ops.stepper.load(path)       a stepper of the file, which needs numpy alone
+tf_rnn_ops.stepper.load(path)       a stepper of the file, which needs only numpy
 """
 
 import os

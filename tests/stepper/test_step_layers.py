@@ -1,4 +1,4 @@
-"""Each layer that a stepper has, beside the model on the whole sequence."""
+"""Each layer that a stepper has, next to the model on the whole sequence."""
 
 import keras
 import numpy as np
@@ -108,7 +108,7 @@ def test_layers_without_states(name):
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations(name):
-    # Of numbers that are large enough to reach the bounds of the functions.
+    # The numbers are large enough to reach the bounds of the functions.
     layers = [L.GRU(6, **SEQUENCES), L.Rescaling(20.0), L.Activation(name)]
     check(chain(*layers), time=2, tolerance=1e-5)
 

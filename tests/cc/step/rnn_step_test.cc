@@ -169,6 +169,9 @@ TEST(RnnStep, RejectsWrongArguments) {
   inputs[0] = nullptr;
   outputs[0] = y;
   EXPECT_EQ(rnn_step_call(stepper.get(), inputs, outputs), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_call(nullptr, inputs, outputs), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_get_state(stepper.get(), 0, nullptr), RNN_STEP_INVALID);
+  rnn_step_free(nullptr);
   const int64_t rows[] = {0, 1};
   EXPECT_EQ(rnn_step_reset(stepper.get(), rows, 2), RNN_STEP_INVALID);
   // The failed calls did not change the states.
@@ -222,6 +225,10 @@ TEST(RnnStep, WeightsOfOtherShapesAreErrors) {
     }
   }
   EXPECT_EQ(Make(WriteFile(Graph(), {})), nullptr);
+  std::string unknown = Graph();
+  unknown.replace(unknown.find("\"bias\""), 6, "\"bais\"");
+  EXPECT_EQ(Make(WriteFile(unknown, AllWeights())), nullptr);
+  EXPECT_NE(std::string(rnn_step_error()).find("bais"), std::string::npos);
 }
 
 TEST(RnnStep, OneThreadAtATime) {

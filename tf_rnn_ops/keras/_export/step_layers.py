@@ -21,7 +21,7 @@ _ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
     "leaky_relu": ("relu", {"alpha": 0.2}),
     "gelu": ("gelu", {}),
 }
-# What inference does not change.
+# Layers that change nothing in inference.
 _IDENTITIES = (
     *("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "AlphaDropout"),
     *("ActivityRegularization", "Identity", "InputLayer"),
