@@ -270,7 +270,7 @@ def load(
         >>> import keras
         >>> import tf_rnn_ops.keras
         >>> import tf_rnn_ops.stepper
-        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4)])
+        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4, name="gru")])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "model.rnn")
         ...     tf_rnn_ops.keras.stepper(model).save(path)

@@ -6,7 +6,7 @@ into models that must not need a plug-in. The letters in shapes are explained in
 The loops over time are tf.while_loop, so call the functions in a tf.function.
 """
 
-from tf_rnn_ops.native import tensorflow_first  # noqa: F401
+from tf_rnn_ops import _tensorflow_first  # noqa: F401
 
 # isort: split
 from tf_rnn_ops import _lazy
