@@ -51,7 +51,7 @@ def _make_parser() -> argparse.ArgumentParser:
         help="signature of a SavedModel (default: serving_default)",
     )
     parser.add_argument(
-        "--quantize",
+        "--weight-format",
         choices=("int8",),
         help="store weights in 8 bits (default: keep their values)",
     )
@@ -94,7 +94,9 @@ def _export(options: argparse.Namespace) -> int:
     """Writes the model and prints the report. Returns the exit status."""
     target = pathlib.Path(options.target).expanduser()
     name = formats.of(target, options.format)
-    how = {"loops": not options.no_loops} | formats.options(name, options.quantize, options.opset)
+    how = {"loops": not options.no_loops} | formats.options(
+        name, options.weight_format, options.opset
+    )
     model = pathlib.Path(options.model).expanduser()
     if model.is_dir():
         _export_saved_model(options, model, target, name, how)

@@ -146,7 +146,7 @@ class _Problem:
         network = self.network
         options = {"verify": bool(network.verify), "print_fn": None}
         if network.int8 == "file":
-            options["quantize"] = "int8"
+            options["weight_format"] = "int8"
         if format == "onnx":
             options["opset"] = network.opset
         options |= {"batch_size": network.B} if self._fixes("batch") else {}

@@ -365,7 +365,7 @@ class CudnnStack(StackOptions):
         policies.withdraw(self)
         raise NotImplementedError(
             f"The stack {self.name!r} cannot be quantized: {NO_INT8}. "
-            "tf_rnn_ops.keras.convert(model, quantize='int8') makes layers with int8 weights of it."
+            "Give layers of Keras its weights with tf_rnn_ops.params.to_keras, and quantize these."
         )
 
     def compute_output_shape(
