@@ -52,7 +52,7 @@ def _rename_outputs(arguments, model, copy):
     for argument in ("loss", "loss_weights", "metrics", "weighted_metrics"):
         value = arguments.get(argument)
         if isinstance(value, dict):
-            arguments[argument] = {new.get(name, name): one for name, one in value.items()}
+            arguments[argument] = {new.get(name, name): entry for name, entry in value.items()}
 
 
 def _carry_excluded(optimizer, new_optimizer, model, twins):

@@ -65,7 +65,7 @@ class ModelComparison(Shown):
 
     def summary(self) -> str:
         """The ratios."""
-        return ", ".join(f"{timing.what} {timing.ratio:.2f} x" for timing in self.timings)
+        return ", ".join(f"{timing.name} {timing.ratio:.2f} x" for timing in self.timings)
 
     def tables(self) -> list:
         """The times, the explanation of the times, and the table of explain()."""
@@ -74,7 +74,7 @@ class ModelComparison(Shown):
         for timing in self.timings:
             times = [f"{ms:.2f} ms" for ms in (timing.keras_ms, timing.ours_ms)]
             spread = f"{timing.low:.2f} to {timing.high:.2f}"
-            lines.append((timing.what, *times, f"{timing.ratio:.2f} x", spread))
+            lines.append((timing.name, *times, f"{timing.ratio:.2f} x", spread))
         return [
             self.where,
             lines,
@@ -129,7 +129,7 @@ def compare(
         >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
         >>> x = np.ones((2, 5, 3), "float32")
         >>> found = tf_rnn_ops.keras.compare(model, x, repeats=3, print_fn=None)
-        >>> [timing.what for timing in found.timings], found.difference < 1e-6
+        >>> [timing.name for timing in found.timings], found.difference < 1e-6
         (['inference'], True)
     """
     if not isinstance(model, keras.Model):
@@ -168,10 +168,10 @@ def _compared(
     if y is not None and model.compiled:
         steps["training step"] = lambda model: model.train_on_batch(x, y, weights)
     timings = []
-    for what, step in steps.items():
-        progress.show(f"{what}: the first calls")
-        turns = lambda turn, what=what: progress.show(f"{what}: {turn} of {repeats}")  # noqa: E731
-        timings.append(take_turns(what, models, step, repeats, turns))
+    for name, step in steps.items():
+        progress.show(f"{name}: the first calls")
+        turns = lambda turn, name=name: progress.show(f"{name}: {turn} of {repeats}")  # noqa: E731
+        timings.append(take_turns(name, models, step, repeats, turns))
     return ModelComparison(
         timings=timings,
         difference=float(np.max([0.0, *(largest_difference(a, b) for a, b in both)])),
