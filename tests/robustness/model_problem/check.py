@@ -74,7 +74,7 @@ class _Problem:
     def _quantize(self):
         """The model gets int8 weights, and the reference the values of these."""
         import tf_rnn_ops.keras as rnn
-        from tf_rnn_ops.params.keras.internals import flatten_layers
+        from tf_rnn_ops.keras._internals.layers import flatten_layers
 
         self.model = rnn.convert(self.built.model, quantize="int8")
         pairs = zip(flatten_layers(self.built.model), flatten_layers(self.model), strict=True)

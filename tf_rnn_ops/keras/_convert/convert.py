@@ -7,11 +7,11 @@ import keras
 
 from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import copying
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras.dispatch import eligibility, environment
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN, quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _PAIRS = (
     (keras.layers.LSTM, LSTM),

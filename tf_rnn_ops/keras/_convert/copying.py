@@ -10,13 +10,12 @@ from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._internals import models
-from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
+from tf_rnn_ops.keras._internals.layers import flatten_layers, inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras._internals.tensors import call_of
 from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import RNN, quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # Methods of the class that each layer hides by an attribute.
 _HIDDEN_BY_KERAS = ("build", "quantize")

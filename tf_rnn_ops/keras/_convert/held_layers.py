@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import keras
 
-from tf_rnn_ops.params.keras.internals import flatten_layers
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 
 # The class of a layer in a config that is a copy already, and the key of its number.
 _COPY = "copy_of_tf_rnn_ops"

@@ -5,10 +5,10 @@ import weakref
 
 import keras
 
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras._layer_paths import OURS
 from tf_rnn_ops.keras._patched.quantize import FUNCTIONS
 from tf_rnn_ops.keras.dispatch import eligibility
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # {id of a stock layer: reference}: those that were traced under accelerate(). Not a WeakSet: a class may have no hash.
 _accelerated: dict[int, weakref.ref] = {}

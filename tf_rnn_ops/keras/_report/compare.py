@@ -15,6 +15,7 @@ from tf_rnn_ops.keras._convert.convert import (
     converted,
     recurrent_layers,
 )
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras._report import one_batch
 from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.progress import Progress
@@ -23,7 +24,6 @@ from tf_rnn_ops.keras._report.timing import Timing, take_turns
 from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.native import machine
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _OF_INT8 = (
     "Recurrent layers of tf_rnn_ops have int8 weights, and Keras's layers float weights. The difference is "
