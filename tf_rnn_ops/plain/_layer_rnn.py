@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
+from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, result_of
 from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain.dropout import zoneout_mask
 from tf_rnn_ops.plain.recurrence import wide_type
@@ -108,8 +108,7 @@ def layer_rnn(
         ]
     output, final = run_cell(rnn_mode, cell, x, states, sequence_lengths, loops, zoneout)
     output = output if time_major else tf.transpose(output, [1, 0, 2])
-    results = [tf.cast(t, dtype) for t in (output, *final)]
-    return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
+    return result_of([output, *final], dtype)
 
 
 def _norms(rows: tf.Tensor) -> tf.Tensor:

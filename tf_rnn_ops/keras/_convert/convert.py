@@ -89,11 +89,7 @@ def convert_silently(
 
     With compiled=False the copy is not compiled, and the optimizer need not be one that can be copied.
     """
-    environment.refuse_keras_2(model, "model")
-    if not isinstance(model, keras.layers.Layer):
-        raise TypeError(
-            f"model must be a Keras model or layer, but it is a {type(model).__name__}."
-        )
+    environment.check_model(model, keras.layers.Layer)
     if to not in _CLASSES:
         raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
     if quantize not in (None, "int8") or (quantize and to != "tf_rnn_ops"):

@@ -26,7 +26,7 @@ _OF_USERS = (
 )  # fmt: skip
 
 
-def copy_of(model, classes, compiled=True):
+def copy_of(model, classes, compiled):
     """A copy of a model, in the scope of its distribution strategy.
 
     Args:

@@ -21,7 +21,7 @@ from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras._report.timing import Timing, take_turns
-from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.dispatch import eligibility, environment
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.native import machine
 
@@ -90,6 +90,7 @@ def compare(
     model: keras.Model,
     x: Any,
     y: Any = None,
+    *,
     repeats: int = 20,
     print_fn: Callable[[str], Any] | None = print,
     quantize: str | None = None,
@@ -132,8 +133,7 @@ def compare(
         >>> [timing.name for timing in found.timings], found.difference < 1e-6
         (['inference'], True)
     """
-    if not isinstance(model, keras.Model):
-        raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
+    environment.check_model(model)
     if repeats < 1:
         raise ValueError(f"repeats must be at least 1, but it is {repeats}.")
     if y is not None and not model.compiled:
