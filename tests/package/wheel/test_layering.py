@@ -32,14 +32,13 @@ MAY_IMPORT = {
     " tf2onnx",
     "keras/_internals": "params/keras keras",
     "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
-    "keras/layers": "keras/_internals keras/dispatch native params params/keras raw_ops keras numpy tensorflow"
+    "keras/layers": "keras/_internals keras/dispatch native params raw_ops keras numpy tensorflow"
     " typing_extensions",
     "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",
-    "keras/_patched": "keras/_internals keras/dispatch keras/layers params/keras keras",
+    "keras/_patched": "keras/_internals keras/dispatch keras/layers keras",
     "keras/_convert": "keras/_internals keras/_layer_paths keras/_patched keras/layers"
-    " keras/dispatch params params/keras"
-    " params/onnx keras numpy tensorflow",
-    "keras/_report": "keras/_convert keras/_layer_paths keras/layers keras/dispatch native params/keras keras"
+    " keras/dispatch params params/onnx keras numpy tensorflow",
+    "keras/_report": "keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch native keras"
     " numpy tensorflow",
     "keras/_export": "_formats stepper keras/_convert keras/_internals keras/_layer_paths keras/_report keras/layers"
     " keras/dispatch"

@@ -11,6 +11,7 @@ from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
 from tf_rnn_ops.keras._export.outputs import named
 from tf_rnn_ops.keras._export.streaming import NEXT, Stream
+from tf_rnn_ops.keras.dispatch import environment
 from tf_rnn_ops.stepper import Stepper
 
 _PREFIX = "TfRnnOps>"
@@ -103,7 +104,7 @@ def stepper(
     # Here, because export imports this module.
     from tf_rnn_ops.keras._export import export
 
-    export.check_model(model)
+    environment.check_model(model)
     export.check_numbers(batch_size, time)
     return Stepper(content(model), batch_size, time, threads)
 
