@@ -4,6 +4,7 @@ import keras
 import numpy as np
 
 import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.stepper import Stepper
 
 SIZE = 3
 SEQUENCES = {"return_sequences": True}
@@ -44,13 +45,13 @@ def run(stepper, x):
     return np.concatenate([stepper(x[:, t : t + stepper.time]) for t in calls], 1)
 
 
-def check(model, x=None, time=1, tolerance=2e-6, **options):
-    """Compares a stepper of a model with the model, on the whole sequence."""
+def check(model, x=None, times=(2,), tolerance=2e-6):
+    """Compares steppers of a model, for each number of steps, with the model on the whole sequence."""
     x = steps_of(model) if x is None else x
     want = np.asarray(model(x))
     scale = max(1.0, np.abs(want).max())
-    stepper = rnn.stepper(model, batch_size=len(x), time=time, **options)
-    got = run(stepper, x)
-    assert got.shape == want.shape
-    np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * scale)
-    return stepper
+    content = rnn.stepper(model, batch_size=len(x)).__getstate__()["content"]
+    for time in times:
+        got = run(Stepper(content, len(x), time), x)
+        assert got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * scale)

@@ -88,29 +88,28 @@ ACTIVATIONS = [
 ]
 
 
-@pytest.mark.parametrize("time", [1, 3])
 @pytest.mark.parametrize("name", RECURRENT)
-def test_layers_with_states(name, time):
+def test_layers_with_states(name):
     layer = RECURRENT[name]()
     if name == "stateful":
         layer.stateful = True
         x = keras.Input(batch_shape=(2, None, SIZE))
         model = keras.Model(x, L.Dense(2)(layer(x)))
-        check(model, steps_of(model), time)
+        check(model, steps_of(model), times=(1, 3))
     else:
-        check(chain(layer, L.LSTM(3, **SEQUENCES)), time=time)
+        check(chain(layer, L.LSTM(3, **SEQUENCES)), times=(1, 3))
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_layers_without_states(name):
-    check(chain(L.LSTM(4, **SEQUENCES), *(make() for make in OTHERS[name])), time=2)
+    check(chain(L.LSTM(4, **SEQUENCES), *(make() for make in OTHERS[name])))
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations(name):
     # The numbers are large enough to reach the bounds of the functions.
     layers = [L.GRU(6, **SEQUENCES), L.Rescaling(20.0), L.Activation(name)]
-    check(chain(*layers), time=2, tolerance=1e-5)
+    check(chain(*layers), tolerance=1e-5)
 
 
 @pytest.mark.parametrize("cell", [L.LSTM, L.GRU, L.SimpleRNN])
@@ -143,7 +142,7 @@ def test_a_graph_with_every_way_to_combine():
         ]
         return L.Dense(4)(L.Concatenate()(parts))
 
-    check(model_of(layers, SIZE), time=2, tolerance=5e-6)
+    check(model_of(layers, SIZE), tolerance=5e-6)
 
 
 def test_embedding():
@@ -215,8 +214,9 @@ def test_random_models():
         layers = [makers[n]() for n in rng.integers(0, len(makers), 4)]
         layers = [layer for layer in layers if not getattr(layer, "groups", 1) > 1]
         model = chain(L.SimpleRNN(5, **SEQUENCES), *layers)
-        time = int(rng.choice([1, 2, 3, 6]))
-        check(model, steps_of(model, int(rng.integers(1, 9)), seed=k), time, tolerance=5e-6)
+        check(
+            model, steps_of(model, int(rng.integers(1, 9)), seed=k), times=(1, 2, 6), tolerance=5e-6
+        )
 
 
 REFUSED = {

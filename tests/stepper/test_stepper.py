@@ -23,9 +23,16 @@ def model():
     return chain(L.LSTM(5, name="lstm", **SEQUENCES), L.GRU(4, name="gru", **SEQUENCES))
 
 
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("steppers") / "model.rnn"
+    rnn.stepper(model).save(path)
+    return path
+
+
 @pytest.fixture
-def stepper(model):
-    return rnn.stepper(model, batch_size=2)
+def stepper(path):
+    return steppers.load(path, batch_size=2)
 
 
 @pytest.fixture
@@ -46,13 +53,13 @@ def test_reset_of_all_and_of_some_rows(stepper, model, x):
     assert all((before[name] == state).all() for name, state in stepper.states.items())
 
 
-def test_states_are_copies_that_can_be_set(stepper, model, x):
+def test_states_are_copies_that_can_be_set(stepper, path, x):
     run(stepper, x[:, :3])
     states = stepper.states
     assert list(states) == ["lstm_h", "lstm_c", "gru_h"] and states["gru_h"].shape == (2, 4)
     rest = run(stepper, x[:, 3:])
     states["lstm_h"][:] += 0.0
-    other = rnn.stepper(model, batch_size=2)
+    other = steppers.load(path, batch_size=2)
     other.states = states
     np.testing.assert_array_equal(run(other, x[:, 3:]), rest)
     other.states = {"gru_h": np.ones((2, 4))}  # the others stay
@@ -63,6 +70,7 @@ def test_a_file_has_the_same_results(stepper, model, x, tmp_path):
     path = tmp_path / "model.rnn"
     stepper.save(path)
     want = run(stepper, x)
+    np.testing.assert_allclose(want, model(x), atol=2e-6)
     np.testing.assert_array_equal(run(steppers.load(path, batch_size=2), x), want)
     by_three = run(steppers.load(path, batch_size=2, time=3), x)
     np.testing.assert_allclose(by_three, want, atol=2e-6)
@@ -180,11 +188,9 @@ def test_memory_that_overlaps_is_an_error():
 
 @pytest.mark.parametrize("name", ["batch_size", "time", "threads"])
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, "1", 2**40])
-def test_wrong_numbers(model, tmp_path, name, number):
+def test_wrong_numbers(model, path, name, number):
     with pytest.raises(ValueError, match=name):
         rnn.stepper(model, **{name: number})
-    path = tmp_path / "m.rnn"
-    rnn.stepper(model).save(path)
     with pytest.raises(ValueError, match=name):
         steppers.load(path, **{name: number})
 
@@ -212,13 +218,13 @@ def test_wrong_models_and_files(tmp_path):
         steppers.load(tmp_path / "other.rnn")
 
 
-def test_steppers_run_side_by_side_and_one_has_one_thread(model, x):
+def test_steppers_run_side_by_side_and_one_has_one_thread(path, x):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        made = [rnn.stepper(model, batch_size=2) for _ in range(4)]
+        made = [steppers.load(path, batch_size=2) for _ in range(4)]
         results = list(pool.map(lambda stepper: run(stepper, x), made))
         assert all((result == results[0]).all() for result in results)
 
-        wide = rnn.stepper(model, batch_size=256, time=64)
+        wide = steppers.load(path, batch_size=256, time=64)
         array = np.zeros((256, 64, SIZE), np.float32)
 
         def call(_):
@@ -233,25 +239,25 @@ def test_steppers_run_side_by_side_and_one_has_one_thread(model, x):
 def test_threads_do_not_change_the_result():
     model = chain(L.LSTM(300, **SEQUENCES), L.Dense(600))
     x = steps_of(model, batch=16, time=8)
-    results = [rnn.stepper(model, 16, time=8, threads=n)(x) for n in (1, 2, 4)]
+    content = rnn.stepper(model).__getstate__()["content"]
+    results = [steppers.Stepper(content, 16, 8, threads=n)(x) for n in (1, 2, 4)]
     assert all((result == results[0]).all() for result in results)
 
 
 @pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
-def test_every_instruction_set_without_tensorflow(stepper, x, tmp_path, isa):
-    stepper.save(tmp_path / "m.rnn")
+def test_every_instruction_set_without_tensorflow(stepper, path, x, tmp_path, isa):
     np.save(tmp_path / "x.npy", x)
     code = (
         "import sys, numpy as np\n"
         "sys.modules['tensorflow'] = sys.modules['keras'] = None\n"
         "from tf_rnn_ops import stepper\n"
-        "s, x = stepper.load('m.rnn', batch_size=2), np.load('x.npy')\n"
+        "s, x = stepper.load(sys.argv[1], batch_size=2), np.load('x.npy')\n"
         "np.save('y.npy', np.concatenate([s(x[:, t:t + 1]) for t in range(x.shape[1])], 1))\n"
         "print(stepper.isa())\n"
     )
     environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": isa}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-c", code, str(path)],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
