@@ -3,7 +3,7 @@
     python -m benchmarks.accuracy_int8 [TASKS ...] [--seed N] [--per-call N] [--output FILE]
 
 A task of benchmarks/trained.py is trained, tested, quantized and tested again. A model of LSTM layers is also
-exported with quantize="int8", and ONNX Runtime tests the file. The error of a sequence is the largest
+exported with weight_format="int8", and ONNX Runtime tests the file. The error of a sequence is the largest
 difference from the outputs of float32, divided by the largest of these outputs.
 """
 
@@ -72,7 +72,7 @@ def onnx_outputs(task, per_call):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "model.onnx"
         exported = tf_rnn_ops.keras.export(
-            task.model, path, "onnx", quantize="int8", verify=False, print_fn=None
+            task.model, path, "onnx", weight_format="int8", verify=False, print_fn=None
         )
         if {node.target_op for node in exported.layers} != {"DynamicQuantizeLSTM"}:
             return None

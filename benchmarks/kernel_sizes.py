@@ -8,7 +8,7 @@ reserve space with the result of the op.
 import ctypes
 import pathlib
 
-_VERSION = 18  # the kKernelTableVersion with these structures
+_LAYOUT = 0x2470774AD8D868C7  # the kKernelLayout of these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -132,15 +132,17 @@ def sizes(package, isa, problem, training, threads):
         A dict of forward_scratch, backward_scratch and reserve in bytes, or None for "baseline".
 
     Raises:
-        RuntimeError: This file does not know the version of the table.
+        RuntimeError: This file does not know the layout of the table.
     """
     if isa == "baseline":
         return None
     library = ctypes.CDLL(str(pathlib.Path(package) / f"_tf_rnn_ops_{isa}.so"))
     library.tf_rnn_ops_kernel_table.restype = ctypes.POINTER(_Table)
     table = library.tf_rnn_ops_kernel_table().contents
-    if table.version != _VERSION:
-        raise RuntimeError(f"the kernel table has version {table.version}, this file {_VERSION}")
+    if table.layout != _LAYOUT:
+        raise RuntimeError(
+            f"the kernel table has the layout {table.layout:#x}, this file {_LAYOUT:#x}"
+        )
     p = problem
     lengths = (ctypes.c_int32 * p.B)(*[p.T] * p.B)
     gates = {"lstm": 4, "gru": 3}.get(p.cell, 1)

@@ -15,9 +15,9 @@ can be loaded. If no library fits the machine or its TensorFlow, a warning says 
 from typing import TYPE_CHECKING
 
 from tf_rnn_ops import _lazy
+from tf_rnn_ops import registration as _registration
 from tf_rnn_ops._formats import tf2onnx_hook as _tf2onnx_hook
 from tf_rnn_ops.native import loader as _loader
-from tf_rnn_ops.native import registration as _registration
 from tf_rnn_ops.native.versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 

@@ -36,8 +36,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("command", nargs="?", choices=[*_COMMANDS], help=f"one of {names}")
     parser.parse_args(argv)
     print("Commands; each explains its arguments with --help:")
-    for name, what in _COMMANDS.items():
-        print(f"  {_PROG} {name:<10}{what}")
+    for name, summary in _COMMANDS.items():
+        print(f"  {_PROG} {name:<10}{summary}")
     return 0
 
 

@@ -22,17 +22,18 @@ def atomic_write(target: pathlib.Path) -> Iterator[pathlib.Path]:
         OSError: Its folder cannot be made or written to.
     """
     _refuse_existing(target)
-    made = [parent for parent in target.parents if not parent.exists()]  # the innermost first
+    # The innermost first.
+    new_folders = [parent for parent in target.parents if not parent.exists()]
     # Next to the target, so that its files can be renamed.
     unfinished = target.with_name(f"{secrets.token_hex(4)}.{target.name}")
     with _cleaning_up_at_sigterm() as check:
-        yield from _written(target, unfinished, made, check)
+        yield from _written(target, unfinished, new_folders, check)
 
 
 def _written(
     target: pathlib.Path,
     unfinished: pathlib.Path,
-    made: list[pathlib.Path],
+    new_folders: list[pathlib.Path],
     check: Callable[[], None],
 ) -> Iterator[pathlib.Path]:
     moved: list[pathlib.Path] = []
@@ -52,7 +53,7 @@ def _written(
             with contextlib.suppress(OSError):
                 final.rename(unfinished / final.name)
         shutil.rmtree(unfinished, ignore_errors=True)
-        _remove_empty(made)
+        _remove_empty(new_folders)
         raise
 
 

@@ -102,8 +102,8 @@ def worst(
     """
     compared = []
     for name, expected in want.items():
-        more = (rounding or {}).get(name, 0.0)
-        widened = limits._replace(absolute=limits.absolute + more)
+        rounding_error = (rounding or {}).get(name, 0.0)
+        widened = limits._replace(absolute=limits.absolute + rounding_error)
         if name in got:
             compared.append(compare(name, got[name], expected, widened, tolerance))
         else:
@@ -139,11 +139,11 @@ def compare(
 
 
 def _of_integers(name: str, got: _Array, want: _Array, part: float) -> Comparison:
-    other, allowed = int(np.sum(got != want)), part * want.size
-    if other > allowed:
-        fault = f"the output {name!r} has {other} other integers of {want.size}."
+    mismatches, allowed = int(np.sum(got != want)), part * want.size
+    if mismatches > allowed:
+        fault = f"the output {name!r} has {mismatches} other integers of {want.size}."
         return Comparison(name, fault=fault)
-    return Comparison(name, float(other), allowed, float(np.max(np.abs(want * 1.0))))
+    return Comparison(name, float(mismatches), allowed, float(np.max(np.abs(want * 1.0))))
 
 
 def _of_numbers(
@@ -165,9 +165,11 @@ def _of_numbers(
 
 def _scale(size: _Array) -> float:
     """The size of most numbers of an output, without zeros and the numbers of masks."""
-    some = size[size > 0]
-    some = some[some < _OF_MASKS] if np.any(some < _OF_MASKS) else some
-    return float(np.quantile(some, _BELOW)) if some.size else 0.0
+    magnitudes = size[size > 0]
+    magnitudes = (
+        magnitudes[magnitudes < _OF_MASKS] if np.any(magnitudes < _OF_MASKS) else magnitudes
+    )
+    return float(np.quantile(magnitudes, _BELOW)) if magnitudes.size else 0.0
 
 
 def largest_difference(a: _Array, b: _Array) -> float:

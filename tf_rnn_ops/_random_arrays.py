@@ -36,7 +36,7 @@ def array(
         texts: The strings.
     """
     sizes = [first, *[others] * (len(shape) - 1)]
-    sizes = [size if known is None else known for known, size in zip(shape, sizes)]
+    sizes = [size if allowed is None else allowed for allowed, size in zip(shape, sizes)]
     if dtype == "string" or np.dtype(dtype) == object:
         return _drawn(rng, texts, sizes, object)
     dtype = np.dtype(dtype)
@@ -54,15 +54,15 @@ def array(
     if integers is None:
         whole = len(sizes) > 2 and dtype.itemsize <= 2
         integers = range(limits.min, limits.max + 1) if whole else _INTEGERS
-    known = np.asarray(integers)
-    known = known[(known >= limits.min) & (known <= limits.max)]
-    return _drawn(rng, known if known.size else _INTEGERS, sizes, dtype)
+    allowed = np.asarray(integers)
+    allowed = allowed[(allowed >= limits.min) & (allowed <= limits.max)]
+    return _drawn(rng, allowed if allowed.size else _INTEGERS, sizes, dtype)
 
 
 def least_steps(shapes: Iterable[Sequence[int | None]], default: int) -> int:
     """The smallest second dimension of some shapes, where an open one has the size `default`."""
-    second = [shape[1] for shape in shapes if len(shape) > 1]
-    return min((default if size is None else size for size in second), default=default)
+    lengths = [shape[1] for shape in shapes if len(shape) > 1]
+    return min((default if size is None else size for size in lengths), default=default)
 
 
 def _drawn(

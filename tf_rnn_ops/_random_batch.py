@@ -46,14 +46,14 @@ def batch_for(
     integers, texts = _integers(layers, specs), _texts(layers, specs)
     rng = np.random.default_rng(seed)
 
-    def made(spec: Any) -> np.ndarray:
+    def array_for(spec: Any) -> np.ndarray:
         dtype = tf.as_dtype(spec.dtype).as_numpy_dtype
         array = _random_arrays.array(
             tuple(spec.shape), dtype, rng, batch_size, time, steps, integers, texts
         )
         return _padded(array, masked) if padded else array
 
-    return keras.tree.map_structure(made, signature)
+    return keras.tree.map_structure(array_for, signature)
 
 
 def _padded(array: np.ndarray, masked: list[float]) -> np.ndarray:
@@ -73,7 +73,7 @@ def _integers(layers: list[keras.layers.Layer], specs: list) -> Any:
     """The integers that the layers of a model know, or None."""
     words = [layer for layer in layers if isinstance(layer, keras.layers.Embedding)]
     counts = [layer.input_dim for layer in words]
-    categories = [one for one in layers if isinstance(one, keras.layers.CategoryEncoding)]
+    categories = [layer for layer in layers if isinstance(layer, keras.layers.CategoryEncoding)]
     counts += [layer.num_tokens for layer in categories if layer.num_tokens]
     known = _vocabulary(layers, keras.layers.IntegerLookup)
     integers = [spec for spec in specs if tf.as_dtype(spec.dtype).is_integer]
@@ -98,5 +98,7 @@ def _texts(layers: list[keras.layers.Layer], specs: list) -> Any:
 
 def _vocabulary(layers: list[keras.layers.Layer], cls) -> list:
     """The words of the lookup layers of a class, without that of an unknown word."""
-    found = [layer for layer in layers if isinstance(layer, cls)]
-    return [word for one in found for word in one.get_vocabulary(include_special_tokens=False)]
+    lookups = [layer for layer in layers if isinstance(layer, cls)]
+    return [
+        word for lookup in lookups for word in lookup.get_vocabulary(include_special_tokens=False)
+    ]

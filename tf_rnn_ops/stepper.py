@@ -3,12 +3,13 @@
 tf_rnn_ops.keras.stepper(model)     a stepper of a Keras model
 tf_rnn_ops.keras.export(model, "model.rnn", streaming=True)
                                     a file of it
-tf_rnn_ops.stepper.load(path)       a stepper of the file, which needs numpy alone
+tf_rnn_ops.stepper.load(path)       a stepper of the file, which needs only numpy
 """
 
 import os
 import pathlib
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+from collections.abc import Iterable
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from tf_rnn_ops import _atomic_write, _lazy
 
 try:
-    from tf_rnn_ops import _tf_rnn_ops_step_python as _native  # type: ignore[attr-defined]
+    from tf_rnn_ops import _tf_rnn_ops_step_python as _native
 except ImportError as _error:
     raise ImportError(
         f"tf_rnn_ops.stepper cannot load its library: {_error}. In a source tree, run `make develop`; otherwise install "
@@ -90,11 +91,9 @@ class Stepper:
         Raises:
             ValueError: The content is not that of such a file, or a number does not fit it.
         """
-        sizes = {"batch_size": batch_size, "time": time, "threads": threads}
-        for name, size in sizes.items():
-            is_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-            if not (is_number and 0 < size < 2**31) and (size is not None or name == "threads"):
-                raise ValueError(f"{name} must be a positive integer, but it is {size!r}.")
+        _check_number("batch_size", 1 if batch_size is None else batch_size)
+        _check_number("time", 1 if time is None else time)
+        _check_number("threads", threads)
         self._content = bytes(content)
         self._native = _native.new(
             self._content, int(batch_size or 0), int(time or 0), int(threads)
@@ -150,18 +149,18 @@ class Stepper:
             return results[0]
         return {tensor.name: array for tensor, array in zip(self.outputs, results)}
 
-    def reset(self, rows: Iterable[int] | None = None) -> None:
+    def reset(self, rows: Iterable[int] | int | None = None) -> None:
         """Begins new streams, whose states are zeros.
 
         Args:
-            rows: The rows of the batch; None is all rows.
+            rows: A row of the batch, or several; None is all rows.
 
         Raises:
             ValueError: A row is not one of the batch.
         """
         if rows is None:
             return _native.reset(self._native)
-        numbers = np.asarray([rows] if np.ndim(rows) == 0 else list(rows))
+        numbers = np.asarray(list(rows) if isinstance(rows, Iterable) else [rows])
         if numbers.size and numbers.dtype.kind not in "iu":
             raise ValueError(f"rows must be integers, but they are {rows!r}.")
         return _native.reset(self._native, np.ascontiguousarray(numbers, np.int64))
@@ -271,7 +270,7 @@ def load(
         >>> import keras
         >>> import tf_rnn_ops.keras
         >>> import tf_rnn_ops.stepper
-        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4)])
+        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4, name="gru")])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "model.rnn")
         ...     tf_rnn_ops.keras.stepper(model).save(path)
@@ -291,6 +290,12 @@ def isa() -> str:
         True
     """
     return str(_native.isa())
+
+
+def _check_number(name: str, size: Any) -> None:
+    is_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+    if not is_number or not 0 < size < 2**31:
+        raise ValueError(f"{name} must be a positive integer, but it is {size!r}.")
 
 
 def _in_order(what: str, tensors: Sequence[Tensor], values: Any) -> list[Any]:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,9 @@ class NodeReader {
   Status Weights(const std::string& name, const std::vector<int64_t>& shape, Block* copy,
                  bool optional = false) const;
 
+  // Returns InvalidArgument if the node has weights that were not read.
+  Status CheckAllWeightsRead() const;
+
   // Adds state k, [B, dims].
   Status NewState(size_t k, const std::vector<int64_t>& dims, State** state);
 
@@ -52,6 +56,7 @@ class NodeReader {
   const Json& node_;
   Program& program_;
   std::map<std::string, Value*>& values_;
+  mutable std::set<std::string> read_;  // the names of the weights
 };
 
 // A node of the class T.

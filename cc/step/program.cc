@@ -132,7 +132,8 @@ class Builder {
     }
     NodeReader reader(file_, json, &program_, &values_);
     std::unique_ptr<Node> node;
-    const Status status = maker->second(&reader, &node);
+    Status status = maker->second(&reader, &node);
+    if (status.ok()) status = reader.CheckAllWeightsRead();
     if (!status.ok()) return Status(status.code(), StrCat("node '", name, "': ", status.message()));
     program_.nodes.push_back(std::move(node));
     return Status();
@@ -240,6 +241,7 @@ Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& d
 
 Status NodeReader::Weights(const std::string& name, const StoredTensor** tensor) const {
   *tensor = nullptr;
+  read_.insert(name);
   const Json* const weights = node_.Find("weights");
   const Json* const field = weights == nullptr ? nullptr : weights->Find(name);
   if (field == nullptr) return Status();
@@ -266,6 +268,15 @@ Status NodeReader::Weights(const std::string& name, const std::vector<int64_t>& 
   }
   RNN_OPS_RETURN_IF_ERROR(copy->Resize(tensor->bytes()));
   if (tensor->bytes() > 0) std::memcpy(copy->as<void>(), tensor->data, tensor->bytes());
+  return Status();
+}
+
+Status NodeReader::CheckAllWeightsRead() const {
+  const Json* const weights = node_.Find("weights");
+  if (weights == nullptr) return Status();
+  for (const auto& [name, tensor] : weights->fields) {
+    if (read_.count(name) == 0) return InvalidArgument("it has unknown weights '", name, "'");
+  }
   return Status();
 }
 

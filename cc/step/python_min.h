@@ -67,7 +67,6 @@ PyObject* PyModule_Create2(PyModuleDef* definition, int version);
 void PyErr_SetString(PyObject* type, const char* text);
 void PyErr_Clear();
 PyObject* PyErr_Occurred();
-PyObject* PyErr_NoMemory();
 int PyObject_GetBuffer(PyObject* object, Py_buffer* view, int flags);
 void PyBuffer_Release(Py_buffer* view);
 PyObject* PyCapsule_New(void* pointer, const char* name, void (*destructor)(PyObject*));

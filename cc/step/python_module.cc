@@ -20,9 +20,7 @@ void Free(PyObject* capsule) { rnn_step_free(StepperOf(capsule)); }
 
 PyObject* Raise(int code) {
   if (code == RNN_STEP_NO_MEMORY) {
-    const char* text = rnn_step_error();
-    if (*text == '\0') return PyErr_NoMemory();
-    PyErr_SetString(PyExc_MemoryError, text);
+    PyErr_SetString(PyExc_MemoryError, rnn_step_error());
   } else {
     PyErr_SetString(code == RNN_STEP_INVALID ? PyExc_ValueError : PyExc_RuntimeError,
                     rnn_step_error());

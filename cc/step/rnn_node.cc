@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cc/core/op/op_spec.h"
@@ -35,6 +36,7 @@ class RnnNode : public Node {
   // Copies the weights, and sets the inputs of op_ that are weights.
   Status ReadWeights(const NodeReader& reader, const OpSpec& op, cpu::RnnArgs* args);
   Status Pack(cpu::RnnArgs* args);
+  void ForgetPacked(CallTensors* tensors);
   static bool Allocate(void* node, const cpu::MemorySizes& sizes, cpu::MemoryBlocks* blocks);
 
   Value* input_ = nullptr;
@@ -43,7 +45,7 @@ class RnnNode : public Node {
   State* states_[2] = {};
   cpu::RnnArgs args_[2];  // by the buffer of states to read
   Block panels_;
-  std::vector<Block> weights_;
+  std::vector<std::pair<Arg, Block>> weights_;
   Block scratch_;
   bool no_memory_ = false;
 };
@@ -114,7 +116,7 @@ Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op, cpu::Rnn
     if (tensor == nullptr) continue;
     const ElementType type = spec.TypeIn(kFloat32);
     if (tensor->type != type) return InvalidArgument("'", spec.name(), "' has another type");
-    Block& copy = weights_.emplace_back();
+    Block& copy = weights_.emplace_back(spec.arg, Block()).second;
     RNN_OPS_RETURN_IF_ERROR(copy.Resize(tensor->bytes()));
     if (tensor->bytes() > 0) std::memcpy(copy.as<void>(), tensor->data, tensor->bytes());
     if (tensor->elements > 0) {
@@ -134,7 +136,18 @@ Status RnnNode::Pack(cpu::RnnArgs* args) {
     return ResourceExhausted("there is not enough memory to pack its weights");
   }
   args->problem.weights_packed = true;
+  ForgetPacked(&args->tensors);
   return Status();
+}
+
+// Frees the matrices, which the panels replace. The kernels no longer read them, but they see that
+// the call has them.
+void RnnNode::ForgetPacked(CallTensors* tensors) {
+  for (auto& [arg, copy] : weights_) {
+    if (arg == Arg::peepholes || arg == Arg::layer_norm || arg == Arg::bias) continue;
+    tensors->SetInput(arg, panels_.as<void>(), tensors->in_type(arg), tensors->in_elements(arg));
+    copy = Block();
+  }
 }
 
 Status RnnNode::Make(NodeReader* reader) {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <new>
 #include <string>
@@ -39,7 +37,9 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 
-thread_local std::string last_error;
+// The sentence of the last error; it points to last_message or to a constant.
+thread_local const char* last_error = "";
+thread_local std::string last_message;
 
 int CodeOf(const Status& status) {
   switch (status.code()) {
@@ -64,12 +64,15 @@ int Guarded(const Function& function) {
   Status status;
   try {
     status = function();
-    if (!status.ok()) last_error = status.message();
+    if (!status.ok()) {
+      last_message = status.message();
+      last_error = last_message.c_str();
+    }
   } catch (const std::bad_alloc&) {
-    last_error.clear();
+    last_error = "There is not enough memory.";
     return RNN_STEP_NO_MEMORY;
-  } catch (const std::exception& error) {
-    last_error = error.what();
+  } catch (...) {
+    last_error = "The library has failed.";
     return RNN_STEP_INTERNAL;
   }
   return CodeOf(status);
@@ -78,6 +81,9 @@ int Guarded(const Function& function) {
 // Runs a function for the only thread that uses a stepper.
 template <typename Function>
 int Alone(RnnStepper* stepper, const Function& function) {
+  if (stepper == nullptr) {
+    return Guarded([] { return InvalidArgument("The stepper is NULL."); });
+  }
   if (stepper->in_use.exchange(true, std::memory_order_acquire)) {
     return Guarded([] { return FailedPrecondition("Another thread uses the stepper."); });
   }
@@ -132,10 +138,9 @@ Status RunStep(RnnStepper* stepper, const void* const* inputs, float* const* out
   rnn_ops::step::Program& program = stepper->program;
   RNN_OPS_RETURN_IF_ERROR(SetTensors(&program, inputs, outputs));
   const rnn_ops::ScopedFloatEnvironment environment;
-  rnn_ops::Team team(
-      stepper->threads,
-      [stepper](std::function<void()> closure) { stepper->workers.Schedule(std::move(closure)); },
-      stepper->threads > 1 ? rnn_ops::StayTime(/*eager=*/true) : std::chrono::microseconds(0));
+  rnn_ops::Team team(stepper->threads, [stepper](std::function<void()> closure) {
+    stepper->workers.Schedule(std::move(closure));
+  });
   const rnn_ops::step::Call call = {&team, stepper->from};
   for (const auto& node : program.nodes) RNN_OPS_RETURN_IF_ERROR(node->Run(call));
   for (size_t k = 0; k < program.outputs.size(); ++k) {
@@ -147,8 +152,9 @@ Status RunStep(RnnStepper* stepper, const void* const* inputs, float* const* out
   return Status();
 }
 
-Status CheckState(const RnnStepper* stepper, int k) {
+Status CheckState(const RnnStepper* stepper, int k, const float* data) {
   const int count = rnn_step_num_states(stepper);
+  if (data == nullptr) return InvalidArgument("The memory for the state is NULL.");
   if (k >= 0 && k < count) return Status();
   return InvalidArgument("There are ", count, " states, but none has the number ", k, ".");
 }
@@ -171,7 +177,7 @@ extern "C" {
 
 RNN_STEP_EXPORT int rnn_step_version(void) { return RNN_STEP_VERSION; }
 
-RNN_STEP_EXPORT const char* rnn_step_error(void) { return last_error.c_str(); }
+RNN_STEP_EXPORT const char* rnn_step_error(void) { return last_error; }
 
 RNN_STEP_EXPORT const char* rnn_step_isa(void) { return rnn_ops::cpu::Kernels().isa; }
 
@@ -265,7 +271,7 @@ RNN_STEP_EXPORT int rnn_step_reset(RnnStepper* stepper, const int64_t* rows, int
 
 RNN_STEP_EXPORT int rnn_step_get_state(RnnStepper* stepper, int k, float* to) {
   return Alone(stepper, [&]() -> Status {
-    RNN_OPS_RETURN_IF_ERROR(CheckState(stepper, k));
+    RNN_OPS_RETURN_IF_ERROR(CheckState(stepper, k, to));
     const auto& state = *stepper->program.states[k];
     const float* data = state.buffers[stepper->from].as<float>();
     std::copy(data, data + state.elements, to);
@@ -275,7 +281,7 @@ RNN_STEP_EXPORT int rnn_step_get_state(RnnStepper* stepper, int k, float* to) {
 
 RNN_STEP_EXPORT int rnn_step_set_state(RnnStepper* stepper, int k, const float* from) {
   return Alone(stepper, [&]() -> Status {
-    RNN_OPS_RETURN_IF_ERROR(CheckState(stepper, k));
+    RNN_OPS_RETURN_IF_ERROR(CheckState(stepper, k, from));
     const auto& state = *stepper->program.states[k];
     std::copy(from, from + state.elements, state.buffers[stepper->from].as<float>());
     return Status();

@@ -34,7 +34,7 @@ def x(rng):
 def test_times_outputs_and_paths(model, x, capsys):
     before = [w.copy() for w in model.get_weights()]
     found = compare(model, x, np.zeros(2, "int32"), repeats=3)
-    assert [t.what for t in found.timings] == ["inference", "training step"]
+    assert [t.name for t in found.timings] == ["inference", "training step"]
     assert all(t.keras_ms > 0 and t.ours_ms > 0 for t in found.timings)
     assert found.timings[0].ratio == found.timings[0].keras_ms / found.timings[0].ours_ms
     assert all(0 < t.low <= t.high for t in found.timings)
@@ -78,7 +78,7 @@ def test_calls_take_turns(monkeypatch):
     assert "".join(calls) == "aabb" + "ba" + "ab" and turns == [1, 2]
     # 1 and 6 ms in the first turn (the sixth call counts twice), 6 and 2 in the second.
     np.testing.assert_allclose(found[1:], [6, 1.5, 3.75, 5.25])
-    assert found.what == "step"
+    assert found.name == "step"
 
 
 class Terminal(io.StringIO):
@@ -185,7 +185,7 @@ def test_datasets(model, x, rng):
         np.testing.assert_array_equal(keras.tree.flatten(found[0])[0], x)
     assert one_batch.sizes([x, None]) == "2 x 5 x 3, none"
     found = compare(model, Data(), repeats=1, print_fn=None)
-    assert [timing.what for timing in found.timings] == ["inference", "training step"]
+    assert [timing.name for timing in found.timings] == ["inference", "training step"]
     assert "batch: 2 x 5 x 3" in found.where
     bare = keras.Model(model.inputs, model.outputs)
     assert len(compare(bare, Data(), repeats=1, print_fn=None).timings) == 1

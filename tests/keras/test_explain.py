@@ -118,7 +118,7 @@ def test_notes_on_xla(monkeypatch):
 
 
 def test_bad_model():
-    with pytest.raises(TypeError, match="model must be a Keras model or layer, but it is a int"):
+    with pytest.raises(TypeError, match="model must be a Keras 3 model or layer, but it is a int"):
         explain(3)
 
 

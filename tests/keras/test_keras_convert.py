@@ -311,7 +311,7 @@ def test_our_classes_do_not_stay_unseen():
 
 
 def test_bad_arguments():
-    with pytest.raises(TypeError, match="model must be a Keras model or layer, but it is a str"):
+    with pytest.raises(TypeError, match="model must be a Keras 3 model or layer, but it is a str"):
         tf_rnn_ops.keras.convert("model")
     with pytest.raises(ValueError, match="to must be one of .*, but it is 'torch'"):
         tf_rnn_ops.keras.convert(sequential(), to="torch")

@@ -41,9 +41,9 @@ def main(argv: list[str] | None = None) -> int:
         _EPILOG,
     )
     parser.add_argument("model", help="a .keras file, as model.save() writes it")
-    for name, default, what in _SIZES:
+    for name, default, meaning in _SIZES:
         parser.add_argument(
-            f"--{name}", type=int, default=default, help=f"{what} (default: %(default)s)"
+            f"--{name}", type=int, default=default, help=f"{meaning} (default: %(default)s)"
         )
     options = parser.parse_args(argv)
     for name, _, _ in _SIZES:

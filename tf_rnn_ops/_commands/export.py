@@ -51,7 +51,7 @@ def _make_parser() -> argparse.ArgumentParser:
         help="signature of a SavedModel (default: serving_default)",
     )
     parser.add_argument(
-        "--quantize",
+        "--weight-format",
         choices=("int8",),
         help="store weights in 8 bits (default: keep their values)",
     )
@@ -94,12 +94,14 @@ def _export(options: argparse.Namespace) -> int:
     """Writes the model and prints the report. Returns the exit status."""
     target = pathlib.Path(options.target).expanduser()
     name = formats.of(target, options.format)
-    how = {"loops": not options.no_loops} | formats.options(name, options.quantize, options.opset)
+    arguments = {"loops": not options.no_loops} | formats.options(
+        name, options.weight_format, options.opset
+    )
     model = pathlib.Path(options.model).expanduser()
     if model.is_dir():
-        _export_saved_model(options, model, target, name, how)
+        _export_saved_model(options, model, target, name, arguments)
     else:
-        _export_keras(options, model, target, name, how)
+        _export_keras(options, model, target, name, arguments)
     return 0
 
 
@@ -108,7 +110,7 @@ def _export_saved_model(
     model: pathlib.Path,
     target: pathlib.Path,
     name: str,
-    how: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> None:
     from tf_rnn_ops import _atomic_write
     from tf_rnn_ops._formats.passes import recurrent_nodes
@@ -126,8 +128,8 @@ def _export_saved_model(
     module = formats.writer(name)
     lines = [f"{target}: {name}"]
     with _atomic_write.atomic_write(target) as unfinished:
-        layers = module.write(str(model), str(unfinished), signature=signature, **how)
-        layers += recurrent_nodes.loops_of(str(model), signature, how["loops"])
+        layers = module.write(str(model), str(unfinished), signature=signature, **arguments)
+        layers += recurrent_nodes.loops_of(str(model), signature, arguments["loops"])
         if name in formats.ONE_NAMESPACE:
             lines += formats.notes_on(recurrent_nodes.names_apart(str(model), signature))
     for layer in layers:
@@ -142,7 +144,7 @@ def _export_keras(
     path: pathlib.Path,
     target: pathlib.Path,
     name: str,
-    how: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> None:
     if options.signature is not None:
         raise ValueError("--signature is for a SavedModel, but MODEL is a file.")
@@ -151,6 +153,10 @@ def _export_keras(
     from tf_rnn_ops.keras import export
 
     model = _command.load_keras(path, options.unsafe, "--unsafe loads it.")
-    how |= {"batch_size": options.batch_size, "time": options.time, "streaming": options.streaming}
-    how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
-    export(model, target, name, **how)
+    arguments |= {
+        "batch_size": options.batch_size,
+        "time": options.time,
+        "streaming": options.streaming,
+    }
+    arguments |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
+    export(model, target, name, **arguments)

@@ -45,12 +45,15 @@ def _rewrite(options: argparse.Namespace) -> int:
     from tf_rnn_ops import portable
 
     _refuse_idle_flags(options)
-    how: dict[str, Any] = {"inference": options.inference, "clear_devices": options.clear_devices}
+    arguments: dict[str, Any] = {
+        "inference": options.inference,
+        "clear_devices": options.clear_devices,
+    }
     if options.source.is_dir():
-        how |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
-        report = portable.rewrite_saved_model(options.source, options.target, **how)
+        arguments |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
+        report = portable.rewrite_saved_model(options.source, options.target, **arguments)
     else:
-        report = _rewrite_file(options, how)
+        report = _rewrite_file(options, arguments)
     print(report)
     if not report.compared and not options.no_verify:
         print(f"  not checked: {_why_not_checked(options)}")
@@ -102,8 +105,8 @@ def _make_parser() -> argparse.ArgumentParser:
 
 def _refuse_idle_flags(options: argparse.Namespace) -> None:
     """Raises ValueError for a flag without effect."""
-    given = {"--verify-inputs": options.verify_inputs, "--outputs": options.outputs}
-    checks = [flag for flag, value in given.items() if value is not None]
+    flags = {"--verify-inputs": options.verify_inputs, "--outputs": options.outputs}
+    checks = [flag for flag, value in flags.items() if value is not None]
     if options.no_verify and checks:
         raise ValueError(f"{checks[0]} has no effect with --no-verify: leave out one of the two.")
     if options.outputs is not None and options.source.is_dir():
@@ -122,11 +125,11 @@ def _why_not_checked(options: argparse.Namespace) -> str:
     return "give --outputs TENSOR ..., and --verify-inputs FILE.npz if the graph has placeholders."
 
 
-def _rewrite_file(options: argparse.Namespace, how: dict[str, Any]) -> Report:
+def _rewrite_file(options: argparse.Namespace, arguments: dict[str, Any]) -> Report:
     from tf_rnn_ops import _atomic_write, portable
 
     graph_def = _read(options.source)
-    result, report = portable.rewrite_graph_def(graph_def, **how)
+    result, report = portable.rewrite_graph_def(graph_def, **arguments)
     with _atomic_write.atomic_write(options.target) as unfinished:
         if options.outputs and not options.no_verify:
             report.compared = portable.verify_graph_def(

@@ -45,7 +45,7 @@ class Writer(Protocol):
         *,
         signature: str = "serving_default",
         loops: bool = True,
-        quantize: str | None = None,
+        weight_format: str | None = None,
         **options: Any,
     ) -> list[ExportedLayer]:
         """Writes a signature of a SavedModel.
@@ -55,7 +55,7 @@ class Writer(Protocol):
             filepath: The path of the new file, which does not exist. Files next to it move with it.
             signature: The name of the signature.
             loops: Whether recurrent layers may become loops.
-            quantize: None, or the type of weights that the file stores instead of floats.
+            weight_format: None, or the type of weights that the file stores instead of floats.
             **options: More of the result of options() for the format.
 
         Returns:
@@ -109,27 +109,27 @@ def of(path: pathlib.Path, name: str | None) -> str:
     return name
 
 
-def options(name: str, quantize: str | None, opset: int | None) -> dict[str, Any]:
+def options(name: str, weight_format: str | None, opset: int | None) -> dict[str, Any]:
     """The options of write() for a format.
 
     Raises:
         ValueError: The format has no such weights, no opset, or not this one.
     """
     kinds = (None, "int8") if name in _WITH_INT8 else (None,)
-    if quantize not in kinds:
+    if weight_format not in kinds:
         where = "" if name in _WITH_INT8 else f" for the format {name!r}"
         raise ValueError(
-            f"quantize must be {' or '.join(map(repr, kinds))}{where}, but it is {quantize!r}."
+            f"weight_format must be {' or '.join(map(repr, kinds))}{where}, but it is {weight_format!r}."
         )
     if opset is None:
-        return {"quantize": quantize}
+        return {"weight_format": weight_format}
     if name != "onnx":
         raise ValueError(
             f"opset is for the format 'onnx', but it is {opset!r} and the format {name!r}."
         )
     if opset not in OPSETS:
         raise ValueError(f"opset must be {OPSETS[0]} to {OPSETS[-1]} or None, but it is {opset!r}.")
-    return {"quantize": quantize, "opset": opset}
+    return {"weight_format": weight_format, "opset": opset}
 
 
 def names_apart(inputs: Iterable[str], outputs: Iterable[str]) -> dict[str, str]:

@@ -28,11 +28,11 @@ def write(
     *,
     signature: str = "serving_default",
     loops: bool = True,
-    quantize: str | None = None,
+    weight_format: str | None = None,
 ) -> list[ExportedLayer]:
     """Lists the layers of a SavedModel, which is the file already."""
-    # There is an op for every layer, all signatures stay, and formats.options accepts no `quantize`.
-    del filepath, signature, loops, quantize
+    # There is an op for every layer, all signatures stay, and formats.options accepts no `weight_format`.
+    del filepath, signature, loops, weight_format
     return [ExportedLayer(name, op, op) for name, op in recurrent_nodes(saved_model)]
 
 

@@ -154,9 +154,9 @@ def _gradients(
     inputs = inputs_of(op)
     # The names without the suffix _backprop or _grad.
     of_outputs = [name.rpartition("_")[0] for name in signature(op.type).outputs]
-    found = {n: c for n, c in zip(of_outputs, cotangents, strict=True) if n not in left_out}
+    of_results = {n: c for n, c in zip(of_outputs, cotangents, strict=True) if n not in left_out}
     upstream = [n for n in inputs if n.endswith(("_backprop", "_grad")) and n not in left_out]
-    sources = [*found, *upstream]
+    sources = [*of_results, *upstream]
     skipped = [name for k, name in enumerate(inputs) if k in tracing.unneeded_inputs(op)]
     wanted = tuple(name for name in sources if name not in skipped)
     if not wanted:
@@ -169,14 +169,14 @@ def _gradients(
         )
     cotangents = [
         tf.zeros_like(inputs[name]) if gradient is None else gradient
-        for name, gradient in found.items()
+        for name, gradient in of_results.items()
     ]
     # After 32 traces of an op TensorFlow traces its jvp with unknown shapes, but our ops need the sizes.
     forward = op.type.replace("Backprop", "").replace("Grad", "")
     stateless = forward.replace("CudnnRNN", "StatelessCudnnRNN")
     tracing.keep_sizes_in_forward_mode((op.type, forward, stateless))
     shapes = tuple((n, tuple(s)) for n, s in sorted(shapes.items()) if n in (*sources, *fixed))
-    function = _function(network, tuple(found), tuple(upstream), wanted, shapes)
+    function = _function(network, tuple(of_results), tuple(upstream), wanted, shapes)
     gradients = function({n: inputs[n] for n in (*sources, *fixed)}, cotangents)
     by_name = dict(zip(wanted, gradients, strict=True))
     return [by_name.get(name) for name in inputs]

@@ -39,14 +39,14 @@ class _Call:
         self._call, op = call, signature(call.op.type)
         self.inputs, self.outputs = op.inputs, op.outputs
         self.attrs = {name: attribute(call.op, name) for name in op.attrs}
-        self._given = dict(zip(self.inputs, call.inputs, strict=True))
+        self._stacked_inputs = dict(zip(self.inputs, call.inputs, strict=True))
         self._iterations = call.iterations  # [1]
         self._batch = self._sizes("input")[self._batch_dim("input")]
 
     @property
     def is_stack(self) -> bool:
         """Whether the op is of the CudnnRNN family."""
-        return "params" in self._given
+        return "params" in self._stacked_inputs
 
     @property
     def has_few_rows(self) -> bool:
@@ -56,18 +56,18 @@ class _Call:
     @property
     def is_seeded(self) -> bool:
         """Whether there may be zoneout. One call for all iterations would draw other random numbers."""
-        if "seed" not in self._given:
+        if "seed" not in self._stacked_inputs:
             return False
-        seed, stacked = self._given["seed"]
+        seed, stacked = self._stacked_inputs["seed"]
         return seed.shape[int(stacked) :] != [0]
 
     @property
     def tensors(self) -> Any:
         """The unchanged inputs."""
-        return {name: stacked.tensor for name, stacked in self._given.items()}
+        return {name: stacked.tensor for name, stacked in self._stacked_inputs.items()}
 
     def any_stacked(self, names: Iterable[str]) -> bool:
-        return any(self._given[name].is_stacked for name in names)
+        return any(self._stacked_inputs[name].is_stacked for name in names)
 
     def fold(self, names: Iterable[str]) -> dict[str, tf.Tensor]:
         """Inputs with the sequences of all iterations in one batch."""
@@ -90,12 +90,12 @@ class _Call:
 
     def again(self, inputs: dict[str, tf.Tensor]) -> Any:
         """The outputs of the op for other inputs."""
-        made = self._call.again([inputs[name] for name in self.inputs])
-        return dict(zip(self.outputs, made, strict=True))
+        results = self._call.again([inputs[name] for name in self.inputs])
+        return dict(zip(self.outputs, results, strict=True))
 
     def _sizes(self, name: str) -> Any:
         """The sizes of an input in one iteration."""
-        tensor, stacked = self._given[name]
+        tensor, stacked = self._stacked_inputs[name]
         if tensor.shape.rank is None:
             raise not_converted(f"The rank of {name} is not known.")
         return _sizes_of(tensor)[int(stacked) :]
@@ -111,7 +111,7 @@ class _Call:
         return 1 if self.attrs.get("time_major", True) else 0
 
     def _fold(self, name: str) -> tf.Tensor:
-        tensor, stacked = self._given[name]
+        tensor, stacked = self._stacked_inputs[name]
         if name in _WEIGHTS:
             if stacked:
                 raise not_converted(f"Each iteration has its own {name}.")
@@ -157,13 +157,13 @@ def _forward(pfor_call: Any) -> list[Any]:
         same = call.again(call.tensors)
         return [result(tensor, False) for tensor in same.values()]
     results = call.again(call.fold(call.inputs))
-    found = {}
+    outputs = {}
     for name, tensor in results.items():
         if name in ("reserve_space", "host_reserved"):
-            found[name] = call.loop()[name] if training else result(tensor, False)
+            outputs[name] = call.loop()[name] if training else result(tensor, False)
         else:
-            found[name] = call.unfold(name, tensor)
-    return list(found.values())
+            outputs[name] = call.unfold(name, tensor)
+    return list(outputs.values())
 
 
 def _backprop(pfor_call: Any) -> list[Any]:

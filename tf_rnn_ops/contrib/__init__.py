@@ -6,7 +6,7 @@ variables.
 docs/migration-contrib.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
 """
 
-from tf_rnn_ops.native import tensorflow_first  # noqa: F401
+from tf_rnn_ops import _tensorflow_first  # noqa: F401
 
 # isort: split
 from tf_rnn_ops import _lazy

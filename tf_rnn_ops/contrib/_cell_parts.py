@@ -65,11 +65,11 @@ def children(saveable):
     """
     assert isinstance(saveable, _saveable_base.TransformedSaveable)
     count = len(saveable.tensor_names) // 2  # all kernels come first
-    found = {}
+    cells = {}
     for k in range(count):
         cell = tf.Module()
         cell.bias, cell.kernel = _Part(saveable, count + k), _Part(saveable, k)
         if count == 1:
-            found |= {"kernel": cell.kernel, "bias": cell.bias}
-        found[f"cell-{k}"] = cell
-    return found
+            cells |= {"kernel": cell.kernel, "bias": cell.bias}
+        cells[f"cell-{k}"] = cell
+    return cells

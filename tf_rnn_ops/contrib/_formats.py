@@ -15,7 +15,7 @@ import tensorflow as tf
 from tf_rnn_ops.params.gates import order
 
 
-def cell_prefix(layer, cell_name, direction, backward=False):
+def cell_prefix(layer, cell_name, direction, backward):
     """The scope of a cell's variables in the graph of a stack built from cells.
 
     Args:

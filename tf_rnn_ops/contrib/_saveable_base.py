@@ -165,10 +165,10 @@ def check_shape(tensor, shape, name, configurations=""):
         A tensor of that shape.
     """
     wanted = ", ".join(map(str, shape))
-    found = tf.strings.reduce_join(tf.as_string(tf.shape(tensor)), separator=", ")
+    actual = tf.strings.reduce_join(tf.as_string(tf.shape(tensor)), separator=", ")
     text = f"The checkpoint has {name} with another shape than the [{wanted}] of this model: ["
     check = tf.debugging.Assert(
-        tf.equal(found, wanted), [tf.strings.join([text, found, "]. ", configurations])]
+        tf.equal(actual, wanted), [tf.strings.join([text, actual, "]. ", configurations])]
     )
     with tf.control_dependencies([check] if check is not None else []):
         return tf.reshape(tensor, shape)

@@ -302,10 +302,10 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
 
     def dependencies(self, in_checkpoint):
         """See checkpoints.Module; _cell_parts.py has the dependencies in a checkpoint."""
-        found = {} if self._seed_state is None else {"seed_state": self._seed_state}
+        dependencies = {} if self._seed_state is None else {"seed_state": self._seed_state}
         if in_checkpoint:
-            return {**found, **self._parts}
-        return {**found, **({"opaque_kernel": self.kernel} if self.built else {})}
+            return {**dependencies, **self._parts}
+        return {**dependencies, **({"opaque_kernel": self.kernel} if self.built else {})}
 
 
 def _v1_glorot_uniform(shape, dtype):

@@ -14,8 +14,8 @@ _LATER = inspect.signature(
 )  # fmt: skip
 _EARLY = _LATER.replace(
     parameters=[
-        one
-        for name, one in _LATER.parameters.items()
+        parameter
+        for name, parameter in _LATER.parameters.items()
         if name not in ("cudnn_rnn", "base_variable_scope")
     ]
 )
@@ -77,18 +77,21 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
         has_model = "cudnn_rnn" in kwargs or (args and isinstance(args[0], CudnnRNNModel))
         bound = (_LATER if has_model else _EARLY).bind(self, *args, **kwargs)
         bound.apply_defaults()
-        given = bound.arguments
-        self._model = given.get("cudnn_rnn")
+        arguments = bound.arguments
+        self._model = arguments.get("cudnn_rnn")
         if has_model and not isinstance(self._model, CudnnRNNModel):
             raise TypeError(f"cudnn_rnn must be a model of contrib, but it is {self._model!r}.")
-        if not isinstance(given["param_variables"], (list, tuple)) or not given["param_variables"]:
+        if (
+            not isinstance(arguments["param_variables"], (list, tuple))
+            or not arguments["param_variables"]
+        ):
             raise TypeError(
                 f"param_variables must be a list of variables, but it is "
-                f"{given['param_variables']!r}."
+                f"{arguments['param_variables']!r}."
             )
-        self._params_to_canonical = given["params_to_canonical"]
-        self._canonical_to_params = given["canonical_to_params"]
-        self.variables = _saveable_base.as_variables(given["param_variables"])
+        self._params_to_canonical = arguments["params_to_canonical"]
+        self._canonical_to_params = arguments["canonical_to_params"]
+        self.variables = _saveable_base.as_variables(arguments["param_variables"])
         self._as_cells = has_model and (
             self._model.direction == "unidirectional" and self._model.rnn_mode in ("lstm", "gru")
         )
@@ -96,10 +99,10 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
             self._format = _formats.FORMATS[self._model.rnn_mode]
         # Names and values come from one set of tensors, so that a graph has the op only once.
         self._tensors = None if tf.executing_eagerly() else self._compute()
-        names = self._cell_names() if self._as_cells else self._tensor_names(given["op_name"])
-        scope = given.get("base_variable_scope")
+        names = self._cell_names() if self._as_cells else self._tensor_names(arguments["op_name"])
+        scope = arguments.get("base_variable_scope")
         prefix = f"{scope}/" if scope else ""
-        super().__init__([prefix + n for n in names], given["name"], self.variables)
+        super().__init__([prefix + n for n in names], arguments["name"], self.variables)
 
     def to_tensors(self):
         return self._compute() if self._tensors is None else self._tensors
@@ -157,8 +160,8 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
         shapes = [s for width in widths for s in self._format.weight_shapes(width, units)]
         shapes += [s for _ in widths for s in bias_shapes]
         checked = iter(
-            _saveable_base.check_shape(*what)
-            for what in zip(tensors, shapes, self.tensor_names, strict=True)
+            _saveable_base.check_shape(*entry)
+            for entry in zip(tensors, shapes, self.tensor_names, strict=True)
         )
         weights, biases = [], []
         for width in widths:

@@ -74,13 +74,13 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
     def _configurations(self, tensor, shape, has_inputs):
         """The configurations of the model and, as far as the tensor determines it, of the checkpoint."""
         model = self._converter.attributes
-        found = tf.concat(
+        sizes = tf.concat(
             [[0, 0], tf.shape(tensor)], axis=0
         )  # at least two sizes, also for a scalar
-        units = found[-1] // (shape[-1] // model["num_units"])
+        units = sizes[-1] // (shape[-1] // model["num_units"])
         of_checkpoint = ["num_units = ", tf.as_string(units)]
         if has_inputs:
-            of_checkpoint += [" and input_size = ", tf.as_string(found[-2] - units)]
+            of_checkpoint += [" and input_size = ", tf.as_string(sizes[-2] - units)]
         return tf.strings.join(
             [
                 "This model has rnn_mode = '{rnn_mode}', num_units = {num_units}, "

@@ -1,6 +1,6 @@
 """Keras 3 layers on the ops of this package."""
 
-from tf_rnn_ops.native import tensorflow_first  # noqa: F401
+from tf_rnn_ops import _tensorflow_first  # noqa: F401
 
 # isort: split
 from typing import TYPE_CHECKING

@@ -4,23 +4,23 @@ KERAS = ("keras", "keras_core", "tensorflow", "tf_keras", "tf_rnn_ops")
 TORCH = ("torch",)
 
 
-def own_method(thing, methods, packages):
+def overridden_method(instance, methods, packages):
     """The first of the methods that a class outside of these packages defines, or ''.
 
     Args:
-        thing: An object.
+        instance: An object.
         methods: Names of methods. A method that no class has is skipped.
         packages: Names of packages.
     """
     for name in methods:
-        if name in getattr(thing, "__dict__", {}):
+        if name in getattr(instance, "__dict__", {}):
             return name
-        cls = maker(thing, name)
+        cls = maker(instance, name)
         if cls is not None and cls.__module__.partition(".")[0] not in packages:
             return name
     return ""
 
 
-def maker(thing, method):
+def maker(instance, method):
     """The class that defines a method of an object, or None."""
-    return next((cls for cls in type(thing).__mro__ if method in vars(cls)), None)
+    return next((cls for cls in type(instance).__mro__ if method in vars(cls)), None)

@@ -45,20 +45,20 @@ def from_lstm_cell(
     columns, units = kernel.shape[1], kernel.shape[1] // 4
     if bias.shape != (columns,):
         raise ValueError(f"bias must be [{columns}], but its shape is {bias.shape}.")
-    hidden, own = units, []
+    hidden, extra = units, []
     if projection is not None:
         projection = np.asarray(projection)
         if projection.ndim != 2 or projection.shape[0] != units:
             raise ValueError(
                 f"projection must be [{units}, P], but its shape is {projection.shape}."
             )
-        hidden, own = projection.shape[1], [projection]
+        hidden, extra = projection.shape[1], [projection]
     diagonals = {"w_i_diag": w_i_diag, "w_f_diag": w_f_diag, "w_o_diag": w_o_diag}
     if any(w is not None for w in diagonals.values()):
         for name, w in diagonals.items():
             if np.shape(w) != (units,):
                 raise ValueError(f"{name} must be [{units}] like the others, but it is {w}.")
-        own.append(np.stack([np.asarray(w) for w in diagonals.values()]))
+        extra.append(np.stack([np.asarray(w) for w in diagonals.values()]))
     inputs = kernel.shape[0] - hidden
     if inputs < 1:
         raise ValueError(
@@ -70,7 +70,7 @@ def from_lstm_cell(
         bias = bias.astype(float)
     bias[units : 2 * units] += forget_bias
     kernel = _in_our_order(kernel)
-    return [kernel[:inputs], kernel[inputs:], bias, *own]
+    return [kernel[:inputs], kernel[inputs:], bias, *extra]
 
 
 def _in_our_order(weights: np.ndarray) -> np.ndarray:

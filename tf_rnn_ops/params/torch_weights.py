@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params._classes import TORCH, own_method
+from tf_rnn_ops.params._classes import TORCH, overridden_method
 from tf_rnn_ops.params.cells import (
     Cell,
     Converted,
@@ -65,11 +65,11 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
     if module is not None:
         rnn_mode = _mode_of_module(module, prefix, rnn_mode)
     tensors = _select(state_dict, prefix)
-    found = [match.groups() for match in map(_NAME.fullmatch, tensors) if match]
-    num_layers = 1 + max(int(layer) for _, layer, _ in found)
-    suffixes = ["", "_reverse"] if any(reverse for _, _, reverse in found) else [""]
-    has_bias = any(kind.startswith("bias") for kind, _, _ in found)
-    projects = any(kind == "weight_hr" for kind, _, _ in found)
+    parts = [match.groups() for match in map(_NAME.fullmatch, tensors) if match]
+    num_layers = 1 + max(int(layer) for _, layer, _ in parts)
+    suffixes = ["", "_reverse"] if any(reverse for _, _, reverse in parts) else [""]
+    has_bias = any(kind.startswith("bias") for kind, _, _ in parts)
+    projects = any(kind == "weight_hr" for kind, _, _ in parts)
 
     def get(name, rank):
         if name not in tensors:
@@ -175,7 +175,7 @@ def _mode_of_module(module, prefix, rnn_mode):
         )
     # Without such weights the RNN is a submodule, and _select() raises an error.
     if hasattr(module, "weight_ih_l0"):
-        name = own_method(module, ("__call__", "forward"), TORCH)
+        name = overridden_method(module, ("__call__", "forward"), TORCH)
         hooks = getattr(module, "_forward_hooks", {}) or getattr(module, "_forward_pre_hooks", {})
         if name or hooks:
             has = f"a method {name}" if name else "forward hooks"
@@ -198,17 +198,17 @@ def _select(state_dict, prefix):
     """The tensors of the module, without the prefix."""
     tensors = {n[len(prefix) :]: t for n, t in state_dict.items() if n.startswith(prefix)}
     # A name with another dot belongs to a submodule.
-    own = {name: tensor for name, tensor in tensors.items() if "." not in name}
-    if not any(_NAME.fullmatch(name) for name in own):
+    weights = {name: tensor for name, tensor in tensors.items() if "." not in name}
+    if not any(_NAME.fullmatch(name) for name in weights):
         raise ValueError(
-            f"state_dict has no tensor named {prefix}weight_ih_l0.{_hint(state_dict, own)}"
+            f"state_dict has no tensor named {prefix}weight_ih_l0.{_hint(state_dict, weights)}"
         )
-    for name in own:
+    for name in weights:
         if not _NAME.fullmatch(name):
             raise ValueError(
                 f"state_dict has {prefix}{name}, which is not a weight of an LSTM, GRU or RNN."
             )
-    return own
+    return weights
 
 
 def _check_not_computed(state_dict, prefix):
@@ -233,12 +233,12 @@ def _check_not_computed(state_dict, prefix):
             )
 
 
-def _hint(state_dict, own):
+def _hint(state_dict, weights):
     """Where the tensors are instead, or nothing."""
     prefixes = {n.removesuffix("weight_ih_l0") for n in state_dict if n.endswith(".weight_ih_l0")}
     if prefixes:
         return f" It has tensors of that name with the prefix {' or '.join(map(repr, sorted(prefixes)))}."
-    if {"weight_ih", "weight_hh"} <= own.keys():
+    if {"weight_ih", "weight_hh"} <= weights.keys():
         return (
             " It is that of a cell, such as LSTMCell: give {f'{name}_l0': tensor for name, tensor in "
             "cell.state_dict().items()}, the weights of a layer."

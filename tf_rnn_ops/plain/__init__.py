@@ -6,15 +6,15 @@ into models that must not need a plug-in. The letters in shapes are explained in
 The loops over time are tf.while_loop, so call the functions in a tf.function.
 """
 
-from tf_rnn_ops.native import tensorflow_first  # noqa: F401
+from tf_rnn_ops import _tensorflow_first  # noqa: F401
 
 # isort: split
 from tf_rnn_ops import _lazy
 from tf_rnn_ops.plain._block_lstm import block_lstm
-from tf_rnn_ops.plain._cudnn_rnn import cudnn_rnn
+from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, cudnn_rnn
 from tf_rnn_ops.plain._layer_rnn import layer_rnn
 from tf_rnn_ops.plain._quantized_layer_rnn import quantized_layer_rnn
 
-__all__ = ["block_lstm", "cudnn_rnn", "layer_rnn", "quantized_layer_rnn"]
+__all__ = ["CudnnRNNResult", "block_lstm", "cudnn_rnn", "layer_rnn", "quantized_layer_rnn"]
 
 __getattr__, __dir__ = _lazy.attach(__name__, __all__)

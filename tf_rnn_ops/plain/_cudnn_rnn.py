@@ -1,6 +1,6 @@
 """CudnnRNNV3 in ordinary ops."""
 
-from typing import Any, NamedTuple
+from typing import Any, Iterable, NamedTuple
 
 import tensorflow as tf
 
@@ -11,11 +11,28 @@ from tf_rnn_ops.plain.recurrence import reverse_rows, wide_type
 
 
 class CudnnRNNResult(NamedTuple):
-    """The results of the ops, except the reserve spaces, which only gradient ops read."""
+    """The results of the ops, except the reserve spaces, which only gradient ops read.
+
+    Attributes:
+        output: The outputs of all steps.
+        output_h: The final h.
+        output_c: The final c; a 0 if the network has no c.
+
+    Example:
+        >>> from tf_rnn_ops.plain import CudnnRNNResult
+        >>> CudnnRNNResult._fields
+        ('output', 'output_h', 'output_c')
+    """
 
     output: Any
     output_h: Any
     output_c: Any
+
+
+def result_of(tensors: Iterable[tf.Tensor], dtype: tf.DType) -> CudnnRNNResult:
+    """The CudnnRNNResult of a type with the tensors of a network, which may lack c."""
+    results = [tf.cast(tensor, dtype) for tensor in tensors]
+    return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
 
 
 def cudnn_rnn(
@@ -71,8 +88,7 @@ def cudnn_rnn(
     results = [x] + [tf.stack(state) for state in zip(*last)]
     if not time_major:
         results = [tf.transpose(t, [1, 0, 2]) for t in results]
-    results = [tf.cast(t, dtype) for t in results]
-    return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
+    return result_of(results, dtype)
 
 
 def _cell(layout: Layout, params: Any, layer: int, direction: int) -> Cell:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
+from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, result_of
 from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain.dropout import zoneout_mask
 from tf_rnn_ops.plain.recurrence import wide_type
@@ -98,18 +98,17 @@ def layer_rnn(
     states = [input_h, input_c] if rnn_mode == "lstm" else [input_h]
     x, *states = (tf.cast(t, wide) for t in (input, *states))
     x = x if time_major else tf.transpose(x, [1, 0, 2])
-    kept = [_rounded(rate, tf.float32) for rate in (zoneout_h, zoneout_c)][: len(states)]
+    zoneout = [_rounded(rate, tf.float32) for rate in (zoneout_h, zoneout_c)][: len(states)]
     if seed is not None:
         steps, batch = tf.unstack(tf.shape(x)[:2])
         units = states[0].shape[-1] or tf.shape(states[0])[-1]
-        kept = [
+        zoneout = [
             zoneout_mask(seed, rate, k, steps, batch, units) if rate else rate
-            for k, rate in enumerate(kept)
+            for k, rate in enumerate(zoneout)
         ]
-    output, final = run_cell(rnn_mode, cell, x, states, sequence_lengths, loops, kept)
+    output, final = run_cell(rnn_mode, cell, x, states, sequence_lengths, loops, zoneout)
     output = output if time_major else tf.transpose(output, [1, 0, 2])
-    results = [tf.cast(t, dtype) for t in (output, *final)]
-    return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
+    return result_of([output, *final], dtype)
 
 
 def _norms(rows: tf.Tensor) -> tf.Tensor:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
+from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, result_of
 from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, UNITS, Cell, reorder_gates, split_candidate
 from tf_rnn_ops.plain.names import NO_GRADIENT_OF_INT8
 from tf_rnn_ops.plain.recurrence import Step, clear_padding, matmul, run_steps
@@ -91,8 +91,7 @@ def quantized_layer_rnn(
     xw = _product(x, layer.kernel) + layer.cell.bw
     sequences, final = run_steps(step, [xw], states, [], sequence_lengths)
     output = sequences[0] if time_major else tf.transpose(sequences[0], [1, 0, 2])
-    results = [tf.cast(t, input.dtype) for t in (output, *final)]
-    return CudnnRNNResult(*results, *[tf.zeros([], input.dtype)] * (3 - len(results)))
+    return result_of([output, *final], input.dtype)
 
 
 def _prepared(

@@ -50,8 +50,8 @@ class Cell(NamedTuple):
 
     def is_simple(self) -> bool:
         """Whether a step has one product, and a new c is linear in the previous c."""
-        rest = (self.projection, self.peepholes, self.norms, self.recurrent_mask)
-        return all(tensor is None for tensor in rest) and self.cell_clip == 0
+        parts = (self.projection, self.peepholes, self.norms, self.recurrent_mask)
+        return all(tensor is None for tensor in parts) and self.cell_clip == 0
 
 
 def reorder_gates(
@@ -71,7 +71,7 @@ def run_cell(
     states: list[tf.Tensor],
     lengths: tf.Tensor | None = None,
     loops: Any = None,
-    kept: Any = (),
+    zoneout: Any = (),
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Runs a cell over x [T, B, I].
 
@@ -81,7 +81,7 @@ def run_cell(
         x: [T, B, I].
         states: List of initial states: h [B, S] and, for 'lstm', c [B, H].
         lengths: See run_steps; the same holds for `loops`.
-        kept: Zoneout for each state: a rate, or a bool [T, B, H] that tells which units keep their value
+        zoneout: Zoneout for each state: a rate, or a bool [T, B, H] that tells which units keep their value
             at each step. Empty for no zoneout.
 
     Returns:
@@ -103,9 +103,9 @@ def run_cell(
 
     weights = [getattr(cell, n) for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
     inputs, step, hidden = [projected], Step(functools.partial(_step, rnn_mode, cell)), None
-    if any(not isinstance(k, float) or k > 0 for k in kept):
-        inputs += [tf.cast(k, x.dtype) for k in kept if not isinstance(k, float)]
-        step = Step(functools.partial(_zoneout_step, step, kept))
+    if any(not isinstance(k, float) or k > 0 for k in zoneout):
+        inputs += [tf.cast(k, x.dtype) for k in zoneout if not isinstance(k, float)]
+        step = Step(functools.partial(_zoneout_step, step, zoneout))
     elif rnn_mode in UNITS and cell.is_simple():
         step = Step(units=functools.partial(_units, rnn_mode, cell))
         hidden = None if loops is None else loops.hidden(rnn_mode, cell, x, states, lengths)
@@ -124,9 +124,9 @@ def _step(
     states: list[tf.Tensor],
     weights: list[tf.Tensor],
 ) -> list[tf.Tensor]:
-    rest = iter(weights)
+    tensors = iter(weights)
     names = [n for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
-    cell = cell._replace(**{n: next(rest) for n in names})
+    cell = cell._replace(**{n: next(tensors) for n in names})
     if rnn_mode not in UNITS:
         return _gru_reset_before(cell, *inputs, *states)
     sums = _product(states[0], cell.recurrent_mask, cell.r, len(GATES[rnn_mode]))
@@ -140,23 +140,25 @@ def _step(
 
 def _zoneout_step(
     step: Step,
-    kept: Any,
+    zoneout: Any,
     inputs: list[tf.Tensor],
     states: list[tf.Tensor],
     weights: list[tf.Tensor],
 ) -> list[tf.Tensor]:
-    drawn = iter(inputs[1:])
-    new = step(inputs[:1], states, weights)
+    masks = iter(inputs[1:])
+    new_states = step(inputs[:1], states, weights)
     return [
-        _between(k, old, made) if isinstance(k, float) else tf.where(next(drawn) > 0, old, made)
-        for k, old, made in zip(kept, states, new)
+        _between(k, old, new_state)
+        if isinstance(k, float)
+        else tf.where(next(masks) > 0, old, new_state)
+        for k, old, new_state in zip(zoneout, states, new_states)
     ]
 
 
-def _between(k: Any, old: tf.Tensor, made: tf.Tensor) -> tf.Tensor:
-    if k in (0.0, 1.0):  # 0 times an infinite value would be NaN
-        return tf.where(k > 0, old, made)
-    return k * old + (1 - k) * made
+def _between(rate: Any, old: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
+    if rate in (0.0, 1.0):  # 0 times an infinite value would be NaN
+        return tf.where(rate > 0, old, new)
+    return rate * old + (1 - rate) * new
 
 
 def _units(

@@ -391,14 +391,14 @@ def _loop(
     ]
 
     def item(handle: tf.Tensor, t: tf.Tensor, sequence: tf.Tensor) -> tf.Tensor:
-        found = tf.raw_ops.TensorListGetItem(
+        element = tf.raw_ops.TensorListGetItem(
             input_handle=handle,
             index=t,
             element_shape=tf.constant([-1 if n is None else n for n in sequence.shape[1:]]),
             element_dtype=sequence.dtype,
         )
-        found.set_shape(sequence.shape[1:])
-        return found
+        element.set_shape(sequence.shape[1:])
+        return element
 
     def body(k: Any, carried: list[tf.Tensor], written: list[tf.Tensor]) -> Any:
         t = steps - 1 - k if reverse else k

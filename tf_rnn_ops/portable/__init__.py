@@ -5,7 +5,7 @@
 tf_rnn_ops.enable_stock_ops() runs such models without a change of the graph.
 """
 
-from tf_rnn_ops.native import tensorflow_first  # noqa: F401
+from tf_rnn_ops import _tensorflow_first  # noqa: F401
 
 # isort: split
 from tf_rnn_ops import _lazy

@@ -43,11 +43,11 @@ class Adding:
         if value is not None:
             node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
             attrs = {"dtype": tf.as_dtype(value.dtype)}
-        for attr, given in attrs.items():
-            if isinstance(given, int):
-                node.attr[attr].i = given
+        for attr, setting in attrs.items():
+            if isinstance(setting, int):
+                node.attr[attr].i = setting
             else:
-                node.attr[attr].type = given.as_datatype_enum
+                node.attr[attr].type = setting.as_datatype_enum
         if shape is not None:
             node.attr["_output_shapes"].CopyFrom(shape)
         return self.output(name, op, output)

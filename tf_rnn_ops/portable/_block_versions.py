@@ -46,9 +46,9 @@ def _to_second_version(node: Any, adding: Adding) -> None:
         node.attr["cell_clip"].f = 3.0
     node.attr.pop("forget_bias", None)
     dtype = _nodes.dtype_of(node)
-    for k, what in _BY_GATE.items():
-        label, ref = f"{node.name}/{what}_of_v2", node.input[k]
-        shift = bias if what == "b" else 0.0
+    for k, weight in _BY_GATE.items():
+        label, ref = f"{node.name}/{weight}_of_v2", node.input[k]
+        shift = bias if weight == "b" else 0.0
         array = adding.constant(ref)
         if array is None:
             node.input[k] = _computed(adding, label, ref, dtype, shift)

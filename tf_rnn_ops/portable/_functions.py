@@ -186,7 +186,7 @@ def specs(
         known: The shapes in the graph, of all inputs or of the first inputs.
     """
     types = _TYPES | _INT8 if op == "QuantizedLayerRNN" else _TYPES
-    found = []
+    specs = []
     for name, shape in zip(signature(op).inputs, known):
         shape, sizes_ = tf.TensorShape(shape), shapes[name]
         wanted = tf.TensorShape(
@@ -194,8 +194,8 @@ def specs(
         )
         if shape.is_compatible_with(wanted):
             wanted = wanted.merge_with(shape)
-        found.append(tf.TensorSpec(wanted, types.get(name, dtype)))
-    return found
+        specs.append(tf.TensorSpec(wanted, types.get(name, dtype)))
+    return specs
 
 
 def lengths_of_rows(x: tf.Tensor, lengths: tf.Tensor, time_major: bool) -> tf.Tensor | None:

@@ -31,8 +31,8 @@ def attribute(node: Any, name: str, default: Any) -> Any:
         return default
     value = node.attr[name]
     kind = value.WhichOneof("value")
-    found = getattr(value, kind)
-    return found.decode() if kind == "s" else found
+    content = getattr(value, kind)
+    return content.decode() if kind == "s" else content
 
 
 def attributes(node: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def dtype_of(node: Any) -> tf.DType:
 def check(node: Any) -> None:
     """Raises CannotRewrite if the inputs and attributes of a node do not fit its op."""
     op = signature(node.op)
-    found, wanted = len(data_inputs(node)), len(op.inputs)
-    if found != wanted and "weights" not in op.inputs:  # `weights` is a list
-        raise CannotRewrite(f"it has {found} inputs, but the op has {wanted}")
+    count, wanted = len(data_inputs(node)), len(op.inputs)
+    if count != wanted and "weights" not in op.inputs:  # `weights` is a list
+        raise CannotRewrite(f"it has {count} inputs, but the op has {wanted}")
     kinds = {"T": ("type", "type"), "S": ("type", "type")}
     for name, value in op.attrs.items():
         kinds[name] = _KINDS[value if isinstance(value, type) else type(value)]

@@ -35,12 +35,12 @@ def reachable(
         refs: The input strings of the tensors.
         with_control: Whether to follow control inputs.
     """
-    found: dict[str, Any] = {}
+    reached: dict[str, Any] = {}
     waiting = list(refs)
     while waiting:
         ref = waiting.pop()
         name = ref.removeprefix("^").split(":")[0]
-        if name in nodes and name not in found and (with_control or not ref.startswith("^")):
-            found[name] = nodes[name]
+        if name in nodes and name not in reached and (with_control or not ref.startswith("^")):
+            reached[name] = nodes[name]
             waiting += nodes[name].input
-    return found
+    return reached

@@ -66,10 +66,10 @@ class Report:
             lines.append(f"  kept    {_where(kept)}: {kept.op}, because {kept.reason}")
         for comparison in self.compared:
             verdict = "ok" if comparison.ok else "DIFFERS"
-            what = comparison.fault or (
+            result = comparison.fault or (
                 f"largest difference {comparison.difference:.2g}, allowed {comparison.tolerance:.2g}:"
             )
-            lines.append(f"  check   {comparison.name}: {what} {verdict}")
+            lines.append(f"  check   {comparison.name}: {result} {verdict}")
         return "\n".join(lines)
 
 

@@ -126,16 +126,16 @@ def _rewrite(node: Any, place: Place, report: Report) -> None:
 
 def _read_by_gradients(nodes: Iterable[Any]) -> set[str]:
     """Names of the nodes whose reserve space a gradient op among the nodes reads."""
-    found: set[str] = set()
+    sources: set[str] = set()
     for node in nodes:
         op = OPS.get(node.op.removeprefix(PREFIX))
         if op is not None and RESERVES[0] in op.inputs:
             # NODE:3 in a graph, NODE:reserve_space:0 in a function.
             parts = [ref.split(":") for ref in _nodes.data_inputs(node)]
-            found |= {
+            sources |= {
                 name for name, *output in parts if output and output[0] in ("3", "4", *RESERVES)
             }
-    return found
+    return sources
 
 
 def _drop_packing(places: list[Place], report: Report) -> None:

@@ -111,8 +111,8 @@ def _infer_all(graph_def: Any, function: Any) -> dict[str, _Sizes]:
                 for tensor in op.outputs
             }
         inner, names = graphs.graph_of_function(function)
-        found = tf.Graph()
-        with found.as_default():
+        flat_graph = tf.Graph()
+        with flat_graph.as_default():
             library = tf.compat.v1.GraphDef()
             library.CopyFrom(inner)
             library.library.CopyFrom(graph_def.library)
@@ -121,21 +121,21 @@ def _infer_all(graph_def: Any, function: Any) -> dict[str, _Sizes]:
         for nested, flat in names.items():
             if nested.startswith("^"):
                 continue
-            shape = found.get_tensor_by_name(flat).shape
+            shape = flat_graph.get_tensor_by_name(flat).shape
             shapes[nested] = shape.as_list() if shape.rank is not None else None
         return shapes
 
 
 def layout_of(node: Any, shapes: Shapes, time_major: bool) -> Layout:
     """The Layout of a CudnnRNN node, from the Shapes around it; see plain/sizes.py."""
-    found = _shapes_of(node, shapes, outputs=("output_h", "output_c"))
-    return sizes.layout_of(found, attributes(node, STACK_ATTRS), time_major)
+    shapes_by_name = _shapes_of(node, shapes, outputs=("output_h", "output_c"))
+    return sizes.layout_of(shapes_by_name, attributes(node, STACK_ATTRS), time_major)
 
 
 def layer_of(node: Any, shapes: Shapes) -> sizes.Layer:
     """The Layer of a LayerRNN or LayerRNNPacked node."""
-    found = _shapes_of(node, shapes, outputs=("output_h",))
-    return sizes.layer_of(found, attributes(node, LAYER_ATTRS))
+    shapes_by_name = _shapes_of(node, shapes, outputs=("output_h",))
+    return sizes.layer_of(shapes_by_name, attributes(node, LAYER_ATTRS))
 
 
 def block_of(node: Any, shapes: Shapes) -> tuple[int, int]:
@@ -146,5 +146,7 @@ def block_of(node: Any, shapes: Shapes) -> tuple[int, int]:
 def _shapes_of(node: Any, shapes: Shapes, outputs: Sequence[str] = ()) -> dict[str, _Sizes]:
     """The shapes of the inputs and some of the outputs of a node, by name."""
     op = signature(node.op)
-    found = {name: shapes.of(ref) for name, ref in zip(op.inputs, node.input)}
-    return found | {name: shapes.of_output(node, op.outputs.index(name), name) for name in outputs}
+    shapes_by_name = {name: shapes.of(ref) for name, ref in zip(op.inputs, node.input)}
+    return shapes_by_name | {
+        name: shapes.of_output(node, op.outputs.index(name), name) for name in outputs
+    }

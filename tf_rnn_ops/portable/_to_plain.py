@@ -80,7 +80,7 @@ def _block(node: Any, place: Any, call: dict[str, Any]) -> _Plain:
 
 
 # {op: function that returns the _Plain of a node}.
-_HOW = {
+_PLAIN_OF = {
     **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _stack),
     **dict.fromkeys(("StatelessCudnnRNNV3", "CudnnRNNV3Packed"), _stack),
     **dict.fromkeys(("LayerRNN", "LayerRNNPacked"), _layer),
@@ -113,8 +113,8 @@ def to_plain(node: Any, place: Any) -> str:
         raise _nodes.CannotRewrite(
             "a gradient that was kept reads its reserve space; tf_rnn_ops.enable_stock_ops() runs both"
         )
-    how = _HOW.get(node.op.removeprefix(PREFIX))
-    if op is None or how is None:
+    make_plain = _PLAIN_OF.get(node.op.removeprefix(PREFIX))
+    if op is None or make_plain is None:
         raise _nodes.CannotRewrite(_why_not(op))
     refs = _nodes.data_inputs(node)
     more = node.op in _WITH_MORE
@@ -126,7 +126,7 @@ def to_plain(node: Any, place: Any) -> str:
         "is_training": node.op not in PACKED and _nodes.attribute(node, "is_training", True),
         "num_outputs": len(op.outputs),
     }
-    plain = how(node, place, call)
+    plain = make_plain(node, place, call)
     info = NodeInfo(
         place=place.name,
         name=node.name,

@@ -51,11 +51,13 @@ def verify_saved_model(
     """
     tf_rnn_ops.enable_stock_ops()
     graphs = [_tags_of(*pair) for pair in zip((source, target), _WHICH)]
-    found = []
+    comparisons = []
     if [len(tags) for tags in graphs] == [1, 1]:
         graphs = [[None], [None]]  # a single graph may have other tags in each model
     else:
-        found += _of_one_only([[", ".join(tags) for tags in one] for one in graphs])
+        comparisons += _of_one_only(
+            [[", ".join(tags) for tags in model_tags] for model_tags in graphs]
+        )
     both = [tags for tags in graphs[0] if tags in graphs[1]]
     models = {
         tags: [_load(folder, which, tags) for folder, which in zip((source, target), _WHICH)]
@@ -65,8 +67,8 @@ def verify_saved_model(
     _check_names(inputs, models.values())
     for tags, pair in models.items():
         where = f"{', '.join(tags)}: " if tags else ""
-        found += _compare_signatures(pair, where, inputs, seed)
-    return found
+        comparisons += _compare_signatures(pair, where, inputs, seed)
+    return comparisons
 
 
 def _arrays_of(verify_inputs: Inputs) -> dict[str, Any]:
@@ -90,7 +92,7 @@ def _compare_signatures(
     models: Sequence[Any], where: str, inputs: dict[str, Any], seed: int
 ) -> list[Comparison]:
     signatures = [model.signatures for model in models]
-    found = _of_one_only(signatures, where)
+    comparisons = _of_one_only(signatures, where)
     for name in [name for name in signatures[0] if name in signatures[1]]:
         specs = signatures[0][name].structured_input_signature[1]
         rng = np.random.default_rng(seed)
@@ -103,18 +105,18 @@ def _compare_signatures(
                 results.append(signature(**arguments))
         for output in sorted(results[0].keys() & results[1].keys()):
             pair = [result[output] for result in results]
-            found.append(compare(f"{where}{name}: {output}", *pair))
-        found += _of_one_only(results, f"{where}{name}: ")
-    return found
+            comparisons.append(compare(f"{where}{name}: {output}", *pair))
+        comparisons += _of_one_only(results, f"{where}{name}: ")
+    return comparisons
 
 
 def _of_one_only(names: Sequence[Any], where: str = "") -> list[Comparison]:
     """A Comparison that fails for each name that only one of two collections has."""
     return [
         Comparison(f"{where}{name}", fault=f"only the {which} model has it.")
-        for own, other, which in zip(names, reversed(names), _WHICH)
-        for name in own
-        if name not in other
+        for present, opposite, which in zip(names, reversed(names), _WHICH)
+        for name in present
+        if name not in opposite
     ]
 
 
@@ -193,15 +195,15 @@ def _loaded(which: str, load: Callable[..., Any], *arguments: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _explained(what: str, arguments: Mapping[str, Any]) -> Iterator[None]:
+def _explained(failure: str, arguments: Mapping[str, Any]) -> Iterator[None]:
     """Turns TensorFlow's errors into a ValueError with the arguments of the run."""
     try:
         yield
     except (tf.errors.OpError, KeyError, TypeError, ValueError) as error:
         shapes = ", ".join(f"{name} {list(np.shape(a))}" for name, a in arguments.items())
-        what += f" on {shapes}" if shapes else " without inputs"
+        failure += f" on {shapes}" if shapes else " without inputs"
         reason = getattr(error, "message", None) or error
-        raise ValueError(f"{what}: {reason} {_comparison.ADVICE}") from error
+        raise ValueError(f"{failure}: {reason} {_comparison.ADVICE}") from error
 
 
 def _argument(

@@ -55,9 +55,9 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
         scope = {**vars(arguments), "native_ops": loader.ops(), "_output": output}
         # A traceback names the op and not only "<string>".
         exec(compile(source, f"<body of raw_ops.{name}>", "exec"), scope)
-        made = cast(_Function, scope[name])
-        functools.update_wrapper(made, function)
-        return made
+        generated = cast(_Function, scope[name])
+        functools.update_wrapper(generated, function)
+        return generated
 
     return decorate
 

@@ -132,8 +132,8 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
   const bool complete = table->rnn_packed_format && table->rnn_longest_reserve &&
                         table->rnn_forward && table->rnn_backward && table->rnn_pack &&
                         table->block_lstm_forward && table->block_lstm_backward &&
-                        table->linear_recurrence && table->dense_format &&
-                        table->dense_pack && table->dense;
+                        table->linear_recurrence && table->dense_format && table->dense_pack &&
+                        table->dense;
   return complete ? "" : "its table lacks a function";
 }
 

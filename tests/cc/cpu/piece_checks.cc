@@ -213,7 +213,7 @@ template <int NV, typename F>
 void ForProducts(F&& fn) {
   constexpr int M = kTileRows<NV>;
   for (const int64_t rows : {1, 2, 3, M - 1, M, M + 1, 2 * M + 1}) {
-    for (const int64_t run : {1, 2, 5, 32, 517}) {
+    for (const int64_t run : {0, 1, 2, 5, 32, 517}) {
       if (rows < 1 || (run > 32 && rows > M + 1)) continue;
       for (const Start start : {Start::kZero, Start::kBias, Start::kAccumulate}) {
         const BatchRows batch = BatchRowsOf(rows == 1 && run % 2 == 0 ? 2 : rows);

@@ -23,6 +23,10 @@ int32_t Run(const Args*) {
   return 0;
 }
 
+DenseFormat FormatOfDense(int64_t, int64_t) { return {}; }
+void PackDense(const DenseArgs*, const float*, const float*) {}
+void Dense(const DenseArgs*, int64_t, int64_t) {}
+
 KernelTable TableOf(const char* isa) {
   return {kKernelTableVersion,
           static_cast<int32_t>(sizeof(KernelTable)),
@@ -36,7 +40,10 @@ KernelTable TableOf(const char* isa) {
           Run<RnnArgs>,
           Run<BlockLstmArgs>,
           Run<BlockLstmArgs>,
-          Run<LinearRecurrenceArgs>};
+          Run<LinearRecurrenceArgs>,
+          FormatOfDense,
+          PackDense,
+          Dense};
 }
 
 // A search in a folder that contains the variants in `present`.

@@ -24,22 +24,24 @@ MAY_IMPORT = {
     "raw_ops": "native numpy tensorflow",
     "autodiff": "native params plain raw_ops numpy tensorflow",
     "contrib": "native params raw_ops google numpy tensorflow",
+    # Its library is in tf_rnn_ops itself. Only Stepper.update() imports a room of Keras.
+    "stepper": "tf_rnn_ops keras/_export numpy",
     # tf_rnn_ops itself loads the ops.
     "portable": "tf_rnn_ops native params plain raw_ops google numpy tensorflow",
-    "_formats": "native params plain portable numpy tensorflow ai_edge_litert onnx onnxruntime openvino"
+    "_formats": "native params plain portable stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino"
     " tf2onnx",
     "keras/_internals": "params/keras keras",
     "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
-    "keras/layers": "keras/_internals keras/dispatch native params params/keras raw_ops keras numpy tensorflow"
+    "keras/layers": "keras/_internals keras/dispatch native params raw_ops keras numpy tensorflow"
     " typing_extensions",
     "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",
-    "keras/_patched": "keras/_internals keras/dispatch keras/layers params/keras keras",
+    "keras/_patched": "keras/_internals keras/dispatch keras/layers keras",
     "keras/_convert": "keras/_internals keras/_layer_paths keras/_patched keras/layers"
-    " keras/dispatch params params/keras"
-    " params/onnx keras numpy tensorflow",
-    "keras/_report": "keras/_convert keras/_layer_paths keras/layers keras/dispatch native params/keras keras"
+    " keras/dispatch params params/onnx keras numpy tensorflow",
+    "keras/_report": "keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch native keras"
     " numpy tensorflow",
-    "keras/_export": "_formats keras/_convert keras/_internals keras/_layer_paths keras/_report keras/layers keras/dispatch"
+    "keras/_export": "_formats stepper keras/_convert keras/_internals keras/_layer_paths keras/_report keras/layers"
+    " keras/dispatch"
     " params/keras keras numpy tensorflow",
 }
 # Modules that name functions of rooms above them.

@@ -119,13 +119,13 @@ def test_int8_files_are_as_near_as_int8_of_the_model(format, tmp_path, monkeypat
     """A difference of 0.09 of the largest number is more than int8 weights make."""
     module = formats.writer(format)
     report = rnn.export(
-        _model(), tmp_path / "right", format, quantize="int8", batch_size=2, print_fn=None
+        _model(), tmp_path / "right", format, weight_format="int8", batch_size=2, print_fn=None
     )
     assert 1e-5 < report.difference < report.tolerance < 0.08 * report.largest
     _wrong_by(monkeypatch, module, 0.09)
     with pytest.raises(ValueError, match="have different results"):
         rnn.export(
-            _model(), tmp_path / "wrong", format, quantize="int8", batch_size=2, print_fn=None
+            _model(), tmp_path / "wrong", format, weight_format="int8", batch_size=2, print_fn=None
         )
 
 
@@ -142,9 +142,9 @@ def test_outputs_of_16_bits_have_their_own_scale(dtype, tmp_path, monkeypatch):
 
 def test_a_model_without_an_int8_copy(tmp_path, monkeypatch):
     """Then a tenth of the scale is allowed, which is more."""
-    known = rnn.export(_model(), tmp_path / "a.onnx", quantize="int8", print_fn=None)
+    known = rnn.export(_model(), tmp_path / "a.onnx", weight_format="int8", print_fn=None)
     monkeypatch.setattr(int8_error, "_copy", lambda model: None)
-    report = rnn.export(_model(), tmp_path / "b.onnx", quantize="int8", print_fn=None)
+    report = rnn.export(_model(), tmp_path / "b.onnx", weight_format="int8", print_fn=None)
     assert known.tolerance < report.tolerance < 0.11 * report.largest
 
 

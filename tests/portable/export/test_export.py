@@ -284,7 +284,7 @@ def test_bad_input(model, tmp_path):
     _refused("a model", path, "model must be a Keras 3 model", error=TypeError)
     _refused(keras.Sequential([keras.layers.LSTM(2)]), path, "must be built")
     _refused(model, path, r"format must be one of \['tf_saved_model'.*'pickle'", "pickle")
-    _refused(model, path, "quantize must be None", quantize="int8")
+    _refused(model, path, "weight_format must be None", weight_format="int8")
     _refused(model, path, "input_signature must be a list", input_signature="words")
     _refused(model, path, "specs with shape and dtype.*words", input_signature=["words"])
     wrong = [tf.TensorSpec([None, None, 3], tf.float32)] * 2
@@ -410,8 +410,15 @@ def test_what_a_format_lacks_is_found_before_the_work(model, tmp_path, monkeypat
 
     monkeypatch.setattr(formats, "writer", fails)
     for name in ("m", "m.xml"):
-        _refused(model, tmp_path / name, "quantize must be None .*'int8'", quantize="int8")
-    _refused(model, tmp_path / "m.onnx", "quantize must be None or 'int8'.*'int4'", quantize="int4")
+        _refused(
+            model, tmp_path / name, "weight_format must be None .*'int8'", weight_format="int8"
+        )
+    _refused(
+        model,
+        tmp_path / "m.onnx",
+        "weight_format must be None or 'int8'.*'int4'",
+        weight_format="int4",
+    )
 
 
 def test_the_home_folder(model, tmp_path, monkeypatch):

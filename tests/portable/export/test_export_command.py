@@ -36,7 +36,7 @@ def test_bad_input_is_one_line(folder, tmp_path, capsys):
         ([str(folder / "m.keras"), saved], "exists; give a new path"),
         ([saved, str(folder / "m.keras"), "--format", "onnx"], "exists; give a new path"),
         ([saved, target], "is a SavedModel already"),
-        ([saved, f"{target}.xml", "--quantize", "int8"], "quantize must be None"),
+        ([saved, f"{target}.xml", "--weight-format", "int8"], "weight_format must be None"),
         ([saved, f"{target}.h5"], "path must end in .onnx"),
         ([str(folder / "m.keras"), target, "--signature", "x"], "--signature is for a SavedModel"),
         ([str(tmp_path), target], "not a SavedModel"),

@@ -10,7 +10,7 @@ import tf_rnn_ops.keras as rnn
 import tf_rnn_ops.portable
 from support.selection import all_but
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops.params.keras.internals import flatten_layers
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 
 BATCH, TIME, SIZE, UNITS = 3, 5, 16, 32
 FORMATS = ("onnx", "litert", "openvino")
@@ -119,7 +119,7 @@ def test_int8_of_the_format(format, models, tmp_path):
     module = formats.writer(format)
     model, _, x = models
     path = str(tmp_path / NAMES[format])
-    report = rnn.export(model, path, format, quantize="int8", verify_inputs=x, print_fn=None)
+    report = rnn.export(model, path, format, weight_format="int8", verify_inputs=x, print_fn=None)
     assert 1e-4 < report.difference < report.tolerance
     got = module.load(path)({"x": x})
     for name, want in model(x).items():

@@ -184,8 +184,8 @@ def test_weights_in_8_bits(export):
     y = keras.layers.LSTM(64, **SEQUENCES)(inputs)
     outputs = keras.layers.Dense(8)(y)
     sizes, differences = [], []
-    for quantize in (None, "int8"):
-        _, report, _, path = export(outputs, inputs, quantize=quantize)
+    for weight_format in (None, "int8"):
+        _, report, _, path = export(outputs, inputs, weight_format=weight_format)
         assert [node.target_op for node in report.layers] == [FUSED]
         sizes.append(report.size)
         differences.append(report.difference)
@@ -196,8 +196,8 @@ def test_weights_in_8_bits(export):
 
 def test_other_quantization_is_refused(export, tmp_path):
     inputs = keras.Input(batch_shape=(1, 6, SIZE))
-    with pytest.raises(ValueError, match="quantize must be None or 'int8', but it is 'int4'"):
-        export(keras.layers.LSTM(UNITS)(inputs), inputs, quantize="int4")
+    with pytest.raises(ValueError, match="weight_format must be None or 'int8', but it is 'int4'"):
+        export(keras.layers.LSTM(UNITS)(inputs), inputs, weight_format="int4")
     assert not list(tmp_path.iterdir())
 
 

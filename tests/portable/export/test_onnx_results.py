@@ -294,7 +294,7 @@ def test_int8(name, export, rng):
     """The weights of an LSTM in 8 bits; ONNX Runtime has no such GRU."""
     x = keras.Input((None, SIZE), name="x")
     model = keras.Model(x, keras.layers.Dense(2)(NODES[name]()(x)))
-    report, _, run = export(model, quantize="int8")
+    report, _, run = export(model, weight_format="int8")
     assert report.layers[0].target_op == ("DynamicQuantizeLSTM" if name == "lstm" else "GRU")
     assert 1e-5 < report.difference < report.tolerance
     check(run, model, {"x": _sequences(rng)}, atol=report.tolerance)
@@ -305,7 +305,7 @@ def test_shared_layers_in_int8(export, rng, tmp_path):
     inputs = [keras.Input((None, SIZE), name=name) for name in "xz"]
     layer = keras.layers.Bidirectional(keras.layers.LSTM(UNITS))
     model = keras.Model(inputs, [layer(one) for one in inputs])
-    report, ops, run = export(model, quantize="int8")
+    report, ops, run = export(model, weight_format="int8")
     assert ops["DynamicQuantizeLSTM"] == 2
     # W and R, and the scales and zero points of both.
     weights = [t.name for t in onnx.load(tmp_path / "model.onnx").graph.initializer]
@@ -340,7 +340,7 @@ def test_masked_text_in_int8(layer, sizes, tmp_path):
     make = keras.layers.LSTM(16)
     y = (keras.layers.Bidirectional(make) if layer == "both" else make)(x)
     model = export_cases.drawn(keras.Model(words, keras.layers.Dense(3)(y)))
-    report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    report = rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
     assert report.difference <= report.tolerance
 

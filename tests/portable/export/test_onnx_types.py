@@ -131,7 +131,7 @@ def _siamese(make):
 def test_a_shared_layer_in_int8(make, tmp_path, rng):
     """Its weights are in the file once."""
     model = export_cases.drawn(_siamese(make))
-    report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    report = rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
     graph = onnx.load(tmp_path / "m.onnx").graph
     nodes = [node for node in graph.node if node.op_type == "DynamicQuantizeLSTM"]
@@ -150,7 +150,7 @@ def test_convolutions_keep_floats_in_int8(tmp_path):
     x = keras.Input((None, SIZE), name="x")
     y = L.LSTM(UNITS)(L.Conv1D(8, 3)(x))
     model = export_cases.drawn(keras.Model(x, L.Dense(2)(y)))
-    rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     ops = [node.op_type for node in onnx.load(tmp_path / "m.onnx").graph.node]
     assert "Conv" in ops and "ConvInteger" not in ops
     assert "DynamicQuantizeLSTM" in ops and "MatMulInteger" in ops
@@ -163,7 +163,7 @@ HALVES = ["float16", "mixed_float16", "mixed_bfloat16"]
 def test_int8_in_16_bits(dtype, tmp_path):
     """Other layers than the LSTM keep float16, which the quantizer would write wrong nodes for."""
     model = export_cases.drawn(_text(dtype, MAKE["both"]))
-    report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    report = rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
     assert report.difference <= report.tolerance
 
@@ -171,8 +171,10 @@ def test_int8_in_16_bits(dtype, tmp_path):
 def test_int8_of_a_model_without_weights_for_it(tmp_path):
     x = keras.Input((4, SIZE), dtype="float64")
     model = keras.Model(x, rnn.LSTM(UNITS, dtype="float64")(x))
-    with pytest.raises(ValueError, match="quantize must be None for a model of which ONNX Runtime"):
-        rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    with pytest.raises(
+        ValueError, match="weight_format must be None for a model of which ONNX Runtime"
+    ):
+        rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     assert not list(tmp_path.iterdir())
 
 
@@ -183,10 +185,10 @@ def test_threads_have_errors_and_warnings_of_their_own(tmp_path):
     known = keras.Model(x, keras.layers.Dense(2)(rnn.LSTM(UNITS)(x)))
 
     def write(k):
-        model, quantize = (unknown, None) if k % 2 else (known, "int8")
+        model, weight_format = (unknown, None) if k % 2 else (known, "int8")
         try:
             path = tmp_path / f"{k}.onnx"
-            rnn.export(model, path, quantize=quantize, verify=False, print_fn=None)
+            rnn.export(model, path, weight_format=weight_format, verify=False, print_fn=None)
         except ValueError as error:
             return str(error)
 

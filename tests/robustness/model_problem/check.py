@@ -74,7 +74,7 @@ class _Problem:
     def _quantize(self):
         """The model gets int8 weights, and the reference the values of these."""
         import tf_rnn_ops.keras as rnn
-        from tf_rnn_ops.params.keras.internals import flatten_layers
+        from tf_rnn_ops.keras._internals.layers import flatten_layers
 
         self.model = rnn.convert(self.built.model, quantize="int8")
         pairs = zip(flatten_layers(self.built.model), flatten_layers(self.model), strict=True)
@@ -146,7 +146,7 @@ class _Problem:
         network = self.network
         options = {"verify": bool(network.verify), "print_fn": None}
         if network.int8 == "file":
-            options["quantize"] = "int8"
+            options["weight_format"] = "int8"
         if format == "onnx":
             options["opset"] = network.opset
         options |= {"batch_size": network.B} if self._fixes("batch") else {}

@@ -42,7 +42,7 @@ def rows():
 
 # By the first cell of a row: whether a Network is such a model.
 MODELS = {
-    '`quantize="int8"`': lambda network: network.int8 == "file",
+    '`weight_format="int8"`': lambda network: network.int8 == "file",
     "stateful layers": lambda network: network.stateful,
     "float64": lambda network: network.dtype == "float64",
     "most models of float16 and bfloat16": lambda network: (

@@ -93,7 +93,7 @@ def test_lines_that_have_found_a_fault(line, runtimes):
 
 # A line for each row of the page and each of its formats.
 EXAMPLES = {
-    '`quantize="int8"`': "int8=file",
+    '`weight_format="int8"`': "int8=file",
     "stateful layers": "stateful=1",
     "float64": "dtype=float64",
     "most models of float16 and bfloat16": "layers=gru direction=both dtype=float16",

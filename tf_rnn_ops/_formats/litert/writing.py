@@ -22,20 +22,20 @@ def write(
     *,
     signature: str = recurrent_nodes.DEFAULT,
     loops: bool = True,
-    quantize: str | None = None,
+    weight_format: str | None = None,
 ) -> list[ExportedLayer]:
     """Writes a file of LiteRT.
 
-    quantize='int8' stores large weights in 8 bits, and each call rounds activations to 8 bits.
+    weight_format='int8' stores large weights in 8 bits, and each call rounds activations to 8 bits.
     """
     decide = functools.partial(_decide, fused.Functions())
     with recurrent_nodes.rewritten(saved_model, signature, loops, decide) as (folder, nodes):
-        content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(folder)), quantize)
+        content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(folder)), weight_format)
         if flatbuffer.count_ops(content)["VAR_HANDLE"]:
             # WHY: of a tf.saved_model.save() the converter keeps variables, and the file has no values for them.
             loaded, function = recurrent_nodes.load(folder, signature)
             frozen = tf.lite.TFLiteConverter.from_concrete_functions([function], loaded)
-            content = _convert(frozen, quantize)
+            content = _convert(frozen, weight_format)
     _check(content, nodes)
     pathlib.Path(filepath).write_bytes(flatbuffer.without_clip(content))
     # WHY: the converter folds small constants only. tf_rnn_ops.keras.export gives this function floats.
@@ -57,8 +57,8 @@ def _decide(functions: fused.Functions, info: per_node.NodeInfo) -> tuple[Any, s
     return functions.replacement(info), fused.NAME, ""
 
 
-def _convert(converter: Any, quantize: str | None) -> Any:
-    if quantize is not None:
+def _convert(converter: Any, weight_format: str | None) -> Any:
+    if weight_format is not None:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     try:
         return converter.convert()

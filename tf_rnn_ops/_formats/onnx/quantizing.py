@@ -46,7 +46,7 @@ def quantize(model: onnx.ModelProto, filepath: str) -> None:
         quantized = onnx.load(str(integers))
     if not any(one.data_type in _INTEGERS for one in quantized.graph.initializer):
         raise ValueError(
-            "quantize must be None for a model of which ONNX Runtime quantizes nothing, but it is 'int8'."
+            "weight_format must be None for a model of which ONNX Runtime quantizes nothing, but it is 'int8'."
         )
     _join(quantized.graph)
     del quantized.metadata_props[:]

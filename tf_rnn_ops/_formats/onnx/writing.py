@@ -21,7 +21,13 @@ OPSET = formats.OPSETS[-1]
 
 
 def write(
-    saved_model, filepath, *, signature="serving_default", loops=True, quantize=None, opset=OPSET
+    saved_model,
+    filepath,
+    *,
+    signature="serving_default",
+    loops=True,
+    weight_format=None,
+    opset=OPSET,
 ):
     """Writes a file of ONNX. `opset`: one of formats.OPSETS."""
     register()
@@ -35,7 +41,7 @@ def write(
     recurrent_nodes.check_loops(nodes, loops)
     naming.shorten(model.graph)
     _check(onnx, model)
-    if quantize is None:
+    if weight_format is None:
         onnx.save(model, str(filepath))
         return [node.with_float_weights() for node in nodes]
     quantizing.quantize(model, filepath)

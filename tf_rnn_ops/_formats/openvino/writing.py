@@ -22,10 +22,10 @@ def write(
     *,
     signature: str = recurrent_nodes.DEFAULT,
     loops: bool = True,
-    quantize: str | None = None,
+    weight_format: str | None = None,
 ) -> list[ExportedLayer]:
     """Writes the file `filepath`, whose name must end in .xml, and the weights in a file next to it."""
-    del quantize  # None
+    del weight_format  # None
     with recurrent_nodes.rewritten(saved_model, signature, loops, _decide) as (folder, nodes):
         # WHY not the loaded model: it has all signatures, of which OpenVINO would choose one.
         _loaded, function = recurrent_nodes.load(folder, signature)

@@ -7,11 +7,11 @@ import keras
 
 from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import copying
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras.dispatch import eligibility, environment
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN, quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _PAIRS = (
     (keras.layers.LSTM, LSTM),
@@ -89,11 +89,7 @@ def convert_silently(
 
     With compiled=False the copy is not compiled, and the optimizer need not be one that can be copied.
     """
-    environment.refuse_keras_2(model, "model")
-    if not isinstance(model, keras.layers.Layer):
-        raise TypeError(
-            f"model must be a Keras model or layer, but it is a {type(model).__name__}."
-        )
+    environment.check_model(model, keras.layers.Layer)
     if to not in _CLASSES:
         raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
     if quantize not in (None, "int8") or (quantize and to != "tf_rnn_ops"):

@@ -10,13 +10,12 @@ from tf_rnn_ops import _patches
 from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._internals import models
-from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
+from tf_rnn_ops.keras._internals.layers import flatten_layers, inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras._internals.tensors import call_of
 from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import RNN, quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # Methods of the class that each layer hides by an attribute.
 _HIDDEN_BY_KERAS = ("build", "quantize")
@@ -27,7 +26,7 @@ _OF_USERS = (
 )  # fmt: skip
 
 
-def copy_of(model, classes, compiled=True):
+def copy_of(model, classes, compiled):
     """A copy of a model, in the scope of its distribution strategy.
 
     Args:
@@ -45,20 +44,21 @@ def copy_of(model, classes, compiled=True):
         copy = _Copier(classes).copy(model)
         if model.built and not copy.built:
             copy.build_from_config(model.get_build_config())
-        found = pairs.pair(model, copy)
-        _check_that_nothing_is_lost(found)
-        _count_as_built(found)
-        carry.carry_state(found)
-        for one, other in reversed(found.layers) if compiled else ():  # the inner models first
-            if getattr(one, "compiled", False):
-                recompile.recompile(one, other, found.variables)
+        pairing = pairs.pair(model, copy)
+        _check_that_nothing_is_lost(pairing)
+        _count_as_built(pairing)
+        carry.carry_state(pairing)
+        # The inner models first.
+        for original, twin in reversed(pairing.layers) if compiled else ():
+            if getattr(original, "compiled", False):
+                recompile.recompile(original, twin, pairing.variables)
         _count_as_called(model, copy)
     return copy
 
 
-def _check_that_nothing_is_lost(found):
+def _check_that_nothing_is_lost(pairing):
     """Raises an error if an attribute of a layer hides a method or a variable that its copy has."""
-    for layer, copy in found.layers:
+    for layer, copy in pairing.layers:
         attributes, new = vars(layer), vars(copy)
         methods = [name for name in attributes if callable(getattr(type(layer), name, None))]
         lost = [name for name in methods if name not in {*new, *_HIDDEN_BY_KERAS, *_OF_USERS}]
@@ -76,12 +76,12 @@ def _check_that_nothing_is_lost(found):
             )
 
 
-def _count_as_built(found):
+def _count_as_built(pairing):
     """Lets models of a user's class count as built if they have the variables of the built originals.
 
     WHY: Model.build_from_config builds the layers of a model without build(), but not the model.
     """
-    for layer, copy in found.layers:
+    for layer, copy in pairing.layers:
         if isinstance(copy, keras.Model) and layer.built and not copy.built:
             _patches.put(copy, "built", True)
 
@@ -129,7 +129,7 @@ class _Copier:
     def _sequential(self, model):
         copies = [self.copy(layer) for layer in model.layers]
         # `layers` does not include the Input.
-        inputs = [_new_input(one.output) for one in inner_layers(model)[: -len(copies) or None]]
+        inputs = [_new_input(layer.output) for layer in inner_layers(model)[: -len(copies) or None]]
         return type(model)(inputs + copies, name=model.name, trainable=model.trainable)
 
     def _through_config(self, layer):

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import keras
 
-from tf_rnn_ops.params.keras.internals import flatten_layers
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 
 # The class of a layer in a config that is a copy already, and the key of its number.
 _COPY = "copy_of_tf_rnn_ops"
@@ -58,11 +58,12 @@ def _by_name(layer):
     """{(name of the class, name): layer}, of the layers inside of a layer with names of their own."""
     if not isinstance(layer, keras.layers.Layer):
         return {}
-    found = collections.defaultdict(dict)
+    candidates = collections.defaultdict(dict)
     for inner in flatten_layers(layer):
         if inner is not layer:
-            found[type(inner).__name__, inner.name][id(inner)] = inner
-    return {name: next(iter(ones.values())) for name, ones in found.items() if len(ones) == 1}
+            candidates[type(inner).__name__, inner.name][id(inner)] = inner
+    unique = {name: layers for name, layers in candidates.items() if len(layers) == 1}
+    return {name: next(iter(layers.values())) for name, layers in unique.items()}
 
 
 def _copies(layers, copy):
@@ -85,7 +86,7 @@ def _with_copies(value, numbers):
         inner = value.get("config")
         name = (value.get("class_name"), inner.get("name")) if isinstance(inner, dict) else None
         if name in numbers:
-            marked = {key: one for key, one in value.items() if key not in _NOT_OF_COPIES}
+            marked = {key: entry for key, entry in value.items() if key not in _NOT_OF_COPIES}
             config = {**inner, _COPY: numbers[name]}
             return {
                 **marked,
@@ -94,9 +95,9 @@ def _with_copies(value, numbers):
                 "registered_name": _COPY,
                 "config": config,
             }
-        return {key: _with_copies(one, numbers) for key, one in value.items()}
+        return {key: _with_copies(entry, numbers) for key, entry in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(_with_copies(one, numbers) for one in value)
+        return type(value)(_with_copies(entry, numbers) for entry in value)
     return value
 
 
@@ -107,10 +108,10 @@ def policy_of(layer):
     Keras keeps one policy for each thread.
     """
     policy = getattr(layer, "dtype_policy", None)
-    own = not type(layer).__module__.startswith("keras.")
+    is_custom = not type(layer).__module__.startswith("keras.")
     # A map has policies for the paths of its own layers only.
     is_map = isinstance(policy, keras.dtype_policies.DTypePolicyMap)
-    if policy is None or not own or is_map or getattr(policy, "quantization_mode", None):
+    if policy is None or not is_custom or is_map or getattr(policy, "quantization_mode", None):
         yield
         return
     before = keras.config.dtype_policy()

@@ -78,6 +78,6 @@ def variant(layer: keras.layers.Layer, **attributes: Any) -> keras.layers.Layer:
     The other layer does not change. Both have the same variables.
     """
     # WHY not setattr: Keras tracks objects that are set as attributes.
-    found = object.__new__(type(layer))
-    vars(found).update(vars(layer), **attributes)
-    return found
+    new_layer = object.__new__(type(layer))
+    vars(new_layer).update(vars(layer), **attributes)
+    return new_layer

@@ -28,7 +28,7 @@ def recompile(model, copy, variables):
         # Keras may have changed "auto" to False for the layers of the model.
         arguments["jit_compile"] = "auto"
     for name in ("metrics", "weighted_metrics"):
-        arguments[name] = _fresh_metrics(arguments.get(name))
+        arguments[name] = keras.tree.map_structure(_fresh_metric, arguments.get(name))
     _rename_outputs(arguments, model, copy)
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None:
@@ -52,7 +52,7 @@ def _rename_outputs(arguments, model, copy):
     for argument in ("loss", "loss_weights", "metrics", "weighted_metrics"):
         value = arguments.get(argument)
         if isinstance(value, dict):
-            arguments[argument] = {new.get(name, name): one for name, one in value.items()}
+            arguments[argument] = {new.get(name, name): entry for name, entry in value.items()}
 
 
 def _carry_excluded(optimizer, new_optimizer, model, twins):
@@ -70,12 +70,6 @@ def _carry_excluded(optimizer, new_optimizer, model, twins):
         )
 
 
-def _fresh_metrics(metrics):
-    """The same structure with new metric objects, since metrics have state."""
-    if isinstance(metrics, dict):
-        return {name: _fresh_metrics(value) for name, value in metrics.items()}
-    if isinstance(metrics, (list, tuple)):
-        return [_fresh_metrics(value) for value in metrics]
-    if isinstance(metrics, keras.metrics.Metric):
-        return through_config("metric", metrics)
-    return metrics
+def _fresh_metric(metric):
+    """A new object for a metric, since metrics have state. Names and functions stay as they are."""
+    return through_config("metric", metric) if isinstance(metric, keras.metrics.Metric) else metric

@@ -1,5 +1,7 @@
 """Copies the variables of an optimizer to its copy."""
 
+import itertools
+
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._convert.carry import through_config
 from tf_rnn_ops.keras._internals.optimizers import trained_variables
@@ -20,15 +22,15 @@ def carry(optimizer, new_optimizer, twins, paths):
         ValueError: The optimizer trains variables without copies, or its copy has other variables.
     """
     trained = [variable for variable in _trained(optimizer) if id(variable) in twins]
-    others = [variable for variable in _trained(optimizer) if id(variable) not in twins]
-    if any(variable.path not in paths for variable in others):
+    uncopied = [variable for variable in _trained(optimizer) if id(variable) not in twins]
+    if any(variable.path not in paths for variable in uncopied):
         raise ValueError(
             f"convert: the optimizer {optimizer.name!r} also trains variables outside of the "
             f"model. Do not make a copy: {ACCELERATE}"
         )
     new_optimizer.build([twins[id(variable)] for variable in trained])
     variables, new_variables = optimizer.variables, new_optimizer.variables
-    if others:
+    if uncopied:
         variables = _state_of(optimizer, trained)
     if _shapes(variables) != _shapes(new_variables):
         raise ValueError(
@@ -51,19 +53,23 @@ def _state_of(optimizer, trained):
 
     The list is empty if the names do not tell which these are.
     """
-    same = through_config("optimizer", optimizer)
-    same.build(trained)
-    found = _matching(optimizer.variables, same.variables)
-    backwards = _matching(optimizer.variables[::-1], same.variables[::-1])[::-1]
-    return found if list(map(id, found)) == list(map(id, backwards)) else []
+    fresh_optimizer = through_config("optimizer", optimizer)
+    fresh_optimizer.build(trained)
+    forwards = _matching(optimizer.variables, fresh_optimizer.variables)
+    backwards = _matching(optimizer.variables[::-1], fresh_optimizer.variables[::-1])[::-1]
+    return forwards if list(map(id, forwards)) == list(map(id, backwards)) else []
 
 
 def _matching(variables, wanted):
-    """For each wanted variable the next one with its name and shape."""
-    rest, found = iter(variables), []
-    for new in wanted:
-        found += [next((v for v in rest if (v.name, v.shape) == (new.name, new.shape)), None)]
-    return [variable for variable in found if variable is not None]
+    """For each name and shape of a wanted variable the next variable that has them, if there is one."""
+    remaining, matches = iter(variables), []
+    for key in map(_name_and_shape, wanted):
+        matches += itertools.islice((v for v in remaining if _name_and_shape(v) == key), 1)
+    return matches
+
+
+def _name_and_shape(variable):
+    return variable.name, variable.shape
 
 
 def _shapes(variables):

@@ -5,10 +5,10 @@ import weakref
 
 import keras
 
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras._layer_paths import OURS
 from tf_rnn_ops.keras._patched.quantize import FUNCTIONS
 from tf_rnn_ops.keras.dispatch import eligibility
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # {id of a stock layer: reference}: those that were traced under accelerate(). Not a WeakSet: a class may have no hash.
 _accelerated: dict[int, weakref.ref] = {}
@@ -49,11 +49,11 @@ def _models():
     """The models with layers that accelerate() would change, and traced functions."""
     # WHY get_referrers: Keras has no list of its models, and this is the fastest pass over all objects.
     return [
-        one
-        for one in gc.get_referrers(*_subclasses(keras.Model))
-        if isinstance(one, keras.Model)
-        and functions_of(one)
-        and any(map(_would_change, flatten_layers(one)))
+        model
+        for model in gc.get_referrers(*_subclasses(keras.Model))
+        if isinstance(model, keras.Model)
+        and functions_of(model)
+        and any(map(_would_change, flatten_layers(model)))
     ]
 
 

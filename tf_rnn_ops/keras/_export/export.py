@@ -119,7 +119,7 @@ def export(
     time: int | None = None,
     input_signature: Any = None,
     streaming: bool = False,
-    quantize: str | None = None,
+    weight_format: str | None = None,
     opset: int | None = None,
     tolerance: float | None = None,
     verify: bool = True,
@@ -154,7 +154,7 @@ def export(
             the previous call returned. A call has `time` steps, or those of the signature; one if these are
             open. Inputs that do not reach the time of such a layer, such as a memory for attention, are
             given whole to each call.
-        quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
+        weight_format: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
             values. In ONNX and LiteRT int8 weights of recurrent layers become floats, and the report says
             so.
         opset: For 'onnx' the version of its ops, 15 to 18; None is 18.
@@ -175,7 +175,7 @@ def export(
     Raises:
         TypeError: model is not a Keras 3 model, path is not a path, verify is not a bool, or print_fn is not a
             function.
-        ValueError: model is not built, or cannot be written in this format; format or quantize is unknown,
+        ValueError: model is not built, or cannot be written in this format; format or weight_format is unknown,
             or the end of path is that of another format or of none; input_signature, batch_size, time or the batch
             does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
             Keras computes wrongly; or the outputs differ by more than the tolerance.
@@ -199,7 +199,7 @@ def export(
     _check_verify(verify, verify_inputs)
     target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
-    options = formats.options(format, quantize, opset)
+    options = formats.options(format, weight_format, opset)
     if format == formats.RNN and not streaming:
         raise ValueError(
             "streaming must be True for the format 'rnn', whose files are called step by step, but it is False."
@@ -237,11 +237,11 @@ def export(
             file = verification.File(
                 called=saved.stream or signature,
                 load=functools.partial(module.load, str(unfinished)),
-                in_int8=quantize is not None,
+                in_int8=weight_format is not None,
                 in_float32=format in formats.WITHOUT_FLOAT64,
             )
             checked = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
-    if saved.became_float and quantize is None:
+    if saved.became_float and weight_format is None:
         notes.append(f"The int8 weights of {', '.join(saved.became_float)} are stored as floats.")
     checked["note"] = " ".join(filter(None, [*notes, *outputs.notes(), checked["note"]]))
     layers = [*map(saved.named, layers), *saved.looping]
@@ -269,15 +269,8 @@ def _why_not_run(verify: bool, format: str) -> str:
     return "The file was not run." if not verify else formats.why_not_run(format)
 
 
-def check_model(model: keras.Model) -> None:
-    """Raises TypeError unless `model` is a Keras 3 model."""
-    environment.refuse_keras_2(model, "model")
-    if not isinstance(model, keras.Model):
-        raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
-
-
 def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
-    check_model(model)
+    environment.check_model(model)
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be a path, but it is {path!r}.")
     if print_fn is not None and not callable(print_fn):
@@ -365,7 +358,7 @@ def _write_stepper(
         graph = stepping.graph_of(ours, signature, time)
         path.write_bytes(graph.content)
         layer_names, stream = LayerNames(ours), stream_of(ours, signature, time)
-    layers = [ExportedLayer(name, op, formats.RNN) for name, op in graph.layers.items()]
+    layers = [ExportedLayer(name, op, formats.RNN) for name, op in graph.layers]
     return _Saved([], stream, [], layer_names), layers
 
 

@@ -21,7 +21,7 @@ _ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
     "leaky_relu": ("relu", {"alpha": 0.2}),
     "gelu": ("gelu", {}),
 }
-# What inference does not change.
+# Layers that change nothing in inference.
 _IDENTITIES = (
     *("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "AlphaDropout"),
     *("ActivityRegularization", "Identity", "InputLayer"),
@@ -182,21 +182,32 @@ def _batch_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: 
 
 
 def _layer_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    if getattr(layer, "rms_scaling", False):
+        raise _refuse(layer, "it has rms_scaling=True; RMSNormalization is possible")
+    size = result.shape[-1]
+    weights = {
+        "scale": _array(layer.gamma) if layer.scale else np.ones(size),
+        "offset": _array(layer.beta) if layer.center else np.zeros(size),
+    }
+    return _norm(graph, layer, inputs, result, weights, centered=True)
+
+
+def _rms_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    weights = {"scale": _array(layer.scale), "offset": np.zeros(result.shape[-1])}
+    return _norm(graph, layer, inputs, result, weights, centered=False)
+
+
+def _norm(
+    graph: "Graph",
+    layer: keras.layers.Layer,
+    inputs: Any,
+    result: Any,
+    weights: dict[str, np.ndarray],
+    centered: bool,
+) -> "Value":
     _check_last_axis(layer, result)
     value = _input(graph, layer, inputs)
-    size = result.shape[-1]
-    is_rms = type(layer).__name__ == "RMSNormalization" or getattr(layer, "rms_scaling", False)
-    if is_rms and type(layer).__name__ == "LayerNormalization":
-        raise _refuse(layer, "it has rms_scaling=True; RMSNormalization is possible")
-    has_scale, has_center = getattr(layer, "scale", True), getattr(layer, "center", False)
-    if is_rms:
-        has_scale = True
-    scale = (
-        _array(layer.scale if is_rms else layer.gamma) if has_scale is not False else np.ones(size)
-    )
-    offset = _array(layer.beta) if has_center else np.zeros(size)
-    fields = {"epsilon": float(layer.epsilon), "centered": not is_rms}
-    weights = {"scale": scale, "offset": offset}
+    fields = {"epsilon": float(layer.epsilon), "centered": centered}
     return graph.add("norm", layer.name, [value], value.has_time, weights=weights, **fields)
 
 
@@ -213,7 +224,7 @@ def _rescaling(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: A
 def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
     if getattr(layer, "quantization_mode", None) is not None:
         raise _refuse(layer, "its weights are quantized; only those of recurrent layers may be")
-    value = _input(graph, layer, inputs)
+    value = graph.tokens(inputs, f"the layer {layer.name!r}")
     weights = {"table": _array(layer.embeddings)}
     return graph.add("embedding", layer.name, [value], value.has_time, weights=weights)
 
@@ -255,7 +266,7 @@ _MAKERS: dict[str, _Maker] = {
     "Flatten": _reshape,
     "LayerNormalization": _layer_norm,
     "LeakyReLU": _relu,
-    "RMSNormalization": _layer_norm,
+    "RMSNormalization": _rms_norm,
     "ReLU": _relu,
     "Rescaling": _rescaling,
     "Reshape": _reshape,

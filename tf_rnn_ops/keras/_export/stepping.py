@@ -11,6 +11,7 @@ from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
 from tf_rnn_ops.keras._export.outputs import named
 from tf_rnn_ops.keras._export.streaming import NEXT, Stream
+from tf_rnn_ops.keras.dispatch import environment
 from tf_rnn_ops.stepper import Stepper
 
 _PREFIX = "TfRnnOps>"
@@ -103,7 +104,7 @@ def stepper(
     # Here, because export imports this module.
     from tf_rnn_ops.keras._export import export
 
-    export.check_model(model)
+    environment.check_model(model)
     export.check_numbers(batch_size, time)
     return Stepper(content(model), batch_size, time, threads)
 
@@ -135,9 +136,15 @@ def graph_of(model: keras.Model, signature: list, time: int | None = None) -> "G
     except Exception:  # no number of steps is open, or there is an error that the next line finds
         stream = export.stream_of(model, signature, None)
     try:
-        return Graph(stream, time)
+        return Graph(stream, time or _steps_of(signature, stream))
     except Exception as error:  # Keras adds lines to the errors of its layers
         raise ValueError(one_line(error)) from error
+
+
+def _steps_of(signature: list, stream: Stream) -> int | None:
+    """The steps of a call that a signature has; None if they are open."""
+    specs = keras.tree.flatten(signature)
+    return next(spec.shape[1] for spec in specs if spec.name in stream.all_sequences)
 
 
 class Graph:
@@ -145,7 +152,7 @@ class Graph:
 
     Attributes:
         nodes: A list with the nodes of the file.
-        layers: {name of a recurrent layer: its op}.
+        layers: A list of (name of a recurrent layer, its op).
         content: The content of the file.
     """
 
@@ -165,7 +172,7 @@ class Graph:
         ] = {}  # {reference of an unknown tensor: the layer that made it}
         self._inside = False
         self._names: set[str] = set()
-        self.layers: dict[str, str] = {}
+        self.layers: list[tuple[str, str]] = []
         self.content = self._traced()
 
     def _traced(self) -> bytes:
@@ -191,11 +198,9 @@ class Graph:
 
     def _sizes(self) -> dict[str, int | None]:
         """The sizes that every stepper of the file has; None if it may have any."""
-        stream = self._stream
-        specs = [spec for spec in keras.tree.flatten(stream.signature) if spec.shape.rank]
+        specs = [spec for spec in keras.tree.flatten(self._stream.signature) if spec.shape.rank]
         batch = next((spec.shape[0] for spec in specs), None)
-        steps = [spec.shape[1] for spec in specs if spec.name in stream.all_sequences]
-        return {"batch_size": batch, "time": self._time if stream.sequences else steps[0]}
+        return {"batch_size": batch, "time": self._time}
 
     def _begin(self, arguments: Sequence[Any]) -> None:
         """Names the inputs and the states."""
@@ -278,6 +283,17 @@ class Graph:
         self._values[tensor.ref()] = found
         return found
 
+    def tokens(self, tensor: Any, user: str) -> Value:
+        """The Value of a tensor of whole numbers, which must be an input: a float one becomes int32."""
+        value = self.value(tensor, user)
+        own = [one for one in self._inputs if one["name"] == value.name]
+        if not own:
+            raise ValueError(
+                f"A stepper cannot run {user}, because its input is computed by the model."
+            )
+        own[0]["dtype"] = "int32"
+        return value
+
     def _of_op(self, tensor: tf.Tensor, user: str) -> Value:
         """The Value of an operation outside of the layers, such as x + y."""
         op = tensor.op
@@ -319,6 +335,7 @@ class Graph:
                         _source(tensor).ref(), f"the layer {layer.name!r} ({kind})"
                     )
             return result
+        _check_dtype(layer)
         self._inside = True
         try:
             result = original(layer, *args, **kwargs)
@@ -331,6 +348,7 @@ class Graph:
     def _run_recurrent(
         self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
     ) -> Any:
+        _check_dtype(layer)
         graph = tf.compat.v1.get_default_graph()
         before = len(graph.get_operations())
         self._inside = True
@@ -345,42 +363,44 @@ class Graph:
         results = keras.tree.flatten(result)
         for tensor in results:
             self._makers.setdefault(_source(tensor).ref(), kind)
-        if len(ops) != 1:
+        value = self.value(args[0] if args else kwargs["sequences"], kind)
+        states = [
+            self.state(state) for state in keras.tree.flatten(kwargs.get("initial_state", []))
+        ]
+        made: list[tuple[dict[str, Any], int]] = []
+        for k, op in enumerate(ops):
+            if k and _before(op) is not ops[k - 1]:
+                raise ValueError(
+                    f"A stepper cannot run {kind}, because its cells are not in a row. {_ADVICE}"
+                )
+            # The states of the cells are in a row.
+            node, value = self._add_recurrent(layer, op, value, states[len(made) :])
+            made += [(node, j) for j in range(1, len(node["states"]) + 1)]
+        if not ops or len(made) != len(states):
             raise ValueError(
                 f"A stepper cannot run {kind}, because it runs Keras's implementation: explain(model) tells why. {_ADVICE}"
             )
-        sequences = args[0] if args else kwargs["sequences"]
-        initial_states = keras.tree.flatten(kwargs.get("initial_state") or [])
-        states = [self.state(state) for state in initial_states]
+        if not layer.return_sequences:
+            value = self.add("last_step", f"{layer.name}_last", [value], False)
+        self._values[_source(results[0]).ref()] = value
+        self._states |= {_source(tensor).ref(): one for tensor, one in zip(results[1:], made)}
+        return result
+
+    def _add_recurrent(
+        self, layer: keras.layers.Layer, op: tf.Operation, x: Value, states: list[str | None]
+    ) -> tuple[dict[str, Any], Value]:
+        """Adds the node of an op, whose states are the first ones of `states`."""
+        kind = op.type.removeprefix(_PREFIX)
+        name = self.name_for(layer.name)
+        inputs = _inputs_of(op)
+        attrs = {attr.name: _attribute(op.get_attr(attr.name)) for attr in op.op_def.attr}
+        if kind == "BlockLSTMV2":
+            inputs, attrs = _of_block_lstm(inputs, attrs)
+        states = states[: 2 if attrs["rnn_mode"] == "lstm" else 1]
         if not states or None in states:
             raise ValueError(
                 f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {_ADVICE}"
             )
-        node, sequence = self._add_recurrent(layer, ops[0], sequences, states)
-        if layer.return_sequences:
-            value = sequence
-        else:
-            value = self.add("last_step", f"{layer.name}_last", [sequence], False)
-        self._values[_source(results[0]).ref()] = value
-        if len(results) > 1 and "num_layers" not in node:
-            self._states |= {_source(t).ref(): (node, k) for k, t in enumerate(results[1:], 1)}
-        return result
-
-    def _add_recurrent(
-        self,
-        layer: keras.layers.Layer,
-        op: tf.Operation,
-        sequences: tf.Tensor,
-        states: list[str | None],
-    ) -> tuple[dict[str, Any], Value]:
-        """Adds the node of an op."""
-        kind = op.type.removeprefix(_PREFIX)
-        x = self.value(sequences, f"the layer {layer.name!r}")
-        name = self.name_for(layer.name)
-        inputs = {arg.name: tensor for arg, tensor in zip(op.op_def.input_arg, op.inputs)}
-        attrs = {attr.name: _attribute(op.get_attr(attr.name)) for attr in op.op_def.attr}
-        if kind == "BlockLSTMV2":
-            inputs, attrs = _of_block_lstm(inputs, attrs, int(sequences.shape[-1]))
         node: dict[str, Any] = {"op": "rnn", "name": layer.name, "kind": _KINDS[kind]}
         node |= {"inputs": [x.name], "outputs": [name], "states": states}
         node["attrs"] = {key: value for key, value in attrs.items() if key not in _UNUSED}
@@ -396,14 +416,15 @@ class Graph:
         for key, stored in node["weights"].items():
             self._computed[stored] = tf.identity(inputs[key])
         self.nodes.append(node)
-        self.layers[layer.name] = kind
+        self.layers.append((layer.name, kind))
         return node, Value(name, True)
 
 
 def _of_block_lstm(
-    inputs: dict[str, tf.Tensor], attrs: dict[str, Any], input_size: int
+    inputs: dict[str, tf.Tensor], attrs: dict[str, Any]
 ) -> tuple[dict[str, tf.Tensor], dict[str, Any]]:
     """The weights and attributes of LayerRNN for those of BlockLSTMV2, which has the same order of gates."""
+    input_size = inputs["x"].shape[-1]
     weights = {
         "kernel": inputs["w"][:input_size],
         "recurrent_kernel": inputs["w"][input_size:],
@@ -412,6 +433,27 @@ def _of_block_lstm(
     if attrs["use_peephole"]:
         weights["peepholes"] = tf.stack([inputs["wci"], inputs["wcf"], inputs["wco"]])
     return weights, {**_OF_BLOCK_LSTM, "cell_clip": max(0.0, attrs["cell_clip"])}
+
+
+def _check_dtype(layer: keras.layers.Layer) -> None:
+    if layer.compute_dtype != "float32":
+        raise ValueError(
+            f"A stepper cannot run the layer {layer.name!r}, because it computes in {layer.compute_dtype}: a stepper "
+            "computes in float32."
+        )
+
+
+def _inputs_of(op: tf.Operation) -> dict[str, tf.Tensor]:
+    return {arg.name: tensor for arg, tensor in zip(op.op_def.input_arg, op.inputs)}
+
+
+def _before(op: tf.Operation) -> tf.Operation:
+    """The op whose output an op reads as its sequences."""
+    inputs = _inputs_of(op)
+    tensor = _source(inputs["x"] if "x" in inputs else inputs["input"])
+    while tensor.op.type == "Transpose":
+        tensor = _source(tensor.op.inputs[0])
+    return tensor.op
 
 
 def _attribute(value: Any) -> Any:

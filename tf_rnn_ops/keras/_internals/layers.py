@@ -5,9 +5,13 @@ import sys
 import keras
 
 from tf_rnn_ops import _patches
+from tf_rnn_ops.params.keras import internals
 from tf_rnn_ops.params.keras.internals import attribute
 
 _COPY = "A layer cannot be copied"
+
+# WHY not here: params needs it without an import of Keras.
+flatten_layers = internals.flatten_layers
 
 
 def inner_layers(layer):

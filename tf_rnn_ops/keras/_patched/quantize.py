@@ -11,9 +11,9 @@ from typing import Any, Callable
 import keras
 
 from tf_rnn_ops import _patches
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras.dispatch import quantized
 from tf_rnn_ops.keras.layers.quantization import Quantize
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 FUNCTIONS = ("train_function", "test_function", "predict_function")
 """The attributes of a model with the functions that fit, evaluate and predict have traced."""

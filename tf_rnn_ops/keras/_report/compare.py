@@ -15,15 +15,15 @@ from tf_rnn_ops.keras._convert.convert import (
     converted,
     recurrent_layers,
 )
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras._report import one_batch
 from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras._report.timing import Timing, take_turns
-from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.dispatch import eligibility, environment
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.native import machine
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _OF_INT8 = (
     "Recurrent layers of tf_rnn_ops have int8 weights, and Keras's layers float weights. The difference is "
@@ -65,7 +65,7 @@ class ModelComparison(Shown):
 
     def summary(self) -> str:
         """The ratios."""
-        return ", ".join(f"{timing.what} {timing.ratio:.2f} x" for timing in self.timings)
+        return ", ".join(f"{timing.name} {timing.ratio:.2f} x" for timing in self.timings)
 
     def tables(self) -> list:
         """The times, the explanation of the times, and the table of explain()."""
@@ -74,7 +74,7 @@ class ModelComparison(Shown):
         for timing in self.timings:
             times = [f"{ms:.2f} ms" for ms in (timing.keras_ms, timing.ours_ms)]
             spread = f"{timing.low:.2f} to {timing.high:.2f}"
-            lines.append((timing.what, *times, f"{timing.ratio:.2f} x", spread))
+            lines.append((timing.name, *times, f"{timing.ratio:.2f} x", spread))
         return [
             self.where,
             lines,
@@ -90,6 +90,7 @@ def compare(
     model: keras.Model,
     x: Any,
     y: Any = None,
+    *,
     repeats: int = 20,
     print_fn: Callable[[str], Any] | None = print,
     quantize: str | None = None,
@@ -129,11 +130,10 @@ def compare(
         >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
         >>> x = np.ones((2, 5, 3), "float32")
         >>> found = tf_rnn_ops.keras.compare(model, x, repeats=3, print_fn=None)
-        >>> [timing.what for timing in found.timings], found.difference < 1e-6
+        >>> [timing.name for timing in found.timings], found.difference < 1e-6
         (['inference'], True)
     """
-    if not isinstance(model, keras.Model):
-        raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
+    environment.check_model(model)
     if repeats < 1:
         raise ValueError(f"repeats must be at least 1, but it is {repeats}.")
     if y is not None and not model.compiled:
@@ -168,10 +168,10 @@ def _compared(
     if y is not None and model.compiled:
         steps["training step"] = lambda model: model.train_on_batch(x, y, weights)
     timings = []
-    for what, step in steps.items():
-        progress.show(f"{what}: the first calls")
-        turns = lambda turn, what=what: progress.show(f"{what}: {turn} of {repeats}")  # noqa: E731
-        timings.append(take_turns(what, models, step, repeats, turns))
+    for name, step in steps.items():
+        progress.show(f"{name}: the first calls")
+        turns = lambda turn, name=name: progress.show(f"{name}: {turn} of {repeats}")  # noqa: E731
+        timings.append(take_turns(name, models, step, repeats, turns))
     return ModelComparison(
         timings=timings,
         difference=float(np.max([0.0, *(largest_difference(a, b) for a, b in both)])),

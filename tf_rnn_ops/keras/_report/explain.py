@@ -93,11 +93,7 @@ def explain(
         >>> tf_rnn_ops.keras.explain(layer, print_fn=None)[0].path
         'fused, keras in training'
     """
-    environment.refuse_keras_2(model, "model")
-    if not isinstance(model, keras.layers.Layer):
-        raise TypeError(
-            f"model must be a Keras model or layer, but it is a {type(model).__name__}."
-        )
+    environment.check_model(model, keras.layers.Layer)
     compiled = paths.is_compiled(model)
     layers = paths.recurrent_layers(model)
     rows = [

@@ -14,7 +14,7 @@ class Timing(NamedTuple):
     """One line of the table.
 
     Attributes:
-        what: 'inference' or 'training step'.
+        name: 'inference' or 'training step'.
         keras_ms: Median time of a call on Keras's layers, in milliseconds.
         ours_ms: Median time of a call on the layers of this package, in milliseconds.
         low: Lower quartile of the ratios of a call on Keras's layers to the next call on this package's
@@ -27,7 +27,7 @@ class Timing(NamedTuple):
         1.5
     """
 
-    what: str
+    name: str
     keras_ms: float
     ours_ms: float
     low: float
@@ -40,12 +40,12 @@ class Timing(NamedTuple):
 
 
 def take_turns(
-    what: str, models: Any, step: Any, repeats: int, done: Any, warm_up: Any = _WARM_UP
+    name: str, models: Any, step: Any, repeats: int, done: Any, warm_up: Any = _WARM_UP
 ) -> Timing:
     """Times two models with alternating calls.
 
     Args:
-        what: The attribute of Timing.
+        name: The attribute of Timing.
         models: The model on Keras's layers, and the model on the layers of this package.
         step: A function of a model, whose calls are timed.
         repeats: The number of timed calls of each model.
@@ -69,4 +69,4 @@ def take_turns(
     ratios = [keras_ms / ours_ms for keras_ms, ours_ms in zip(*times)]
     low, high = np.percentile(ratios, [25, 75])
     keras_ms, ours_ms = map(statistics.median, times)
-    return Timing(what, keras_ms, ours_ms, float(low), float(high))
+    return Timing(name, keras_ms, ours_ms, float(low), float(high))

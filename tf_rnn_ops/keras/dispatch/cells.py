@@ -170,9 +170,9 @@ def layer_arguments(
         arguments["rnn_mode"] = rnn_mode(cell)
     else:
         arguments.update(cell.op_arguments(training))
-    others = {name: value for name, value in arguments.items() if name not in _PACKED}
-    others.update(_functions(cell, arguments["rnn_mode"]))
-    return {name: arguments[name] for name in _PACKED if name in arguments}, others
+    other_arguments = {name: value for name, value in arguments.items() if name not in _PACKED}
+    other_arguments.update(_functions(cell, arguments["rnn_mode"]))
+    return {name: arguments[name] for name in _PACKED if name in arguments}, other_arguments
 
 
 def quantized_arguments(cell: keras.layers.Layer) -> tuple[dict[str, Any], dict[str, Any]]:

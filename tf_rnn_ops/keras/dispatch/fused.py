@@ -182,13 +182,15 @@ def _layer(
     if not is_training and cells.is_quantized(cell):
         output, *new = quantized.run(inputs, *cells.quantized_arguments(cell))
         return output, new if has_c else new[:1]
-    weights, others = cells.layer_arguments(cell, is_training)
+    weights, other_arguments = cells.layer_arguments(cell, is_training)
     if not is_training and can_keep_packed(cell):
         assert not masks, "masks exist only in training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)
-        result: Any = raw_ops.LayerRNNPacked(**inputs, **weights, **others, packed=packed)
+        result: Any = raw_ops.LayerRNNPacked(**inputs, **weights, **other_arguments, packed=packed)
     else:
-        result = raw_ops.LayerRNN(**inputs, **weights, **others, **masks, is_training=is_training)
+        result = raw_ops.LayerRNN(
+            **inputs, **weights, **other_arguments, **masks, is_training=is_training
+        )
     return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
 
 

@@ -8,7 +8,9 @@ from tf_rnn_ops import plain, raw_ops
 from tf_rnn_ops.native import heap, loader
 
 
-def run(inputs: dict[str, Any], weights: dict[str, Any], others: dict[str, Any]) -> list[tf.Tensor]:
+def run(
+    inputs: dict[str, Any], weights: dict[str, Any], other_arguments: dict[str, Any]
+) -> list[tf.Tensor]:
     """Runs a layer on the op.
 
     Packed weights are kept between calls if the bias is the value of its variable. So the op runs in the type
@@ -17,7 +19,7 @@ def run(inputs: dict[str, Any], weights: dict[str, Any], others: dict[str, Any])
     Args:
         inputs: The arguments of QuantizedLayerRNN that come from a call.
         weights: The first result of cells.quantized_arguments.
-        others: The second result.
+        other_arguments: The second result.
 
     Returns:
         A list with output, output_h and output_c, of the type of the input.
@@ -25,7 +27,9 @@ def run(inputs: dict[str, Any], weights: dict[str, Any], others: dict[str, Any])
     packed = raw_ops.PackQuantizedLayerRNN(**weights, keep=True)
     dtype, of_call = weights["bias"].dtype, inputs["input"].dtype
     tensors = {name: _cast(inputs[name], dtype) for name in ("input", "input_h", "input_c")}
-    result = raw_ops.QuantizedLayerRNN(**{**inputs, **tensors}, **weights, **others, packed=packed)
+    result = raw_ops.QuantizedLayerRNN(
+        **{**inputs, **tensors}, **weights, **other_arguments, packed=packed
+    )
     return [_cast(tensor, of_call) for tensor in result]
 
 
@@ -34,10 +38,12 @@ def _cast(tensor: tf.Tensor, dtype: Any) -> tf.Tensor:
     return tensor if tensor.dtype == dtype else tf.raw_ops.Cast(x=tensor, DstT=dtype)
 
 
-def run_plain(inputs: dict[str, Any], weights: dict[str, Any], others: dict[str, Any]) -> Any:
+def run_plain(
+    inputs: dict[str, Any], weights: dict[str, Any], other_arguments: dict[str, Any]
+) -> Any:
     """As run(), on ordinary ops."""
     bias = weights["bias"] if weights["bias"].shape[0] else None
-    return plain.quantized_layer_rnn(**{**inputs, **weights, **others, "bias": bias})
+    return plain.quantized_layer_rnn(**{**inputs, **weights, **other_arguments, "bias": bias})
 
 
 def free_kept() -> None:

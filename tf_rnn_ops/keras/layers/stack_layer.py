@@ -41,10 +41,10 @@ class CudnnStack(StackOptions):
         of_weights = self._of_weights("initializer")
         return stack_weights.initial(self.layout, dtype, *of_weights, self.unit_forget_bias)
 
-    def _of_weights(self, what: str) -> tuple[Any, Any, Any]:
+    def _of_weights(self, kind: str) -> tuple[Any, Any, Any]:
         """The initializers, regularizers or constraints of kernels, recurrent kernels and biases."""
         kernel, recurrent, bias = (
-            getattr(self, f"{name}_{what}") for name in ("kernel", "recurrent", "bias")
+            getattr(self, f"{name}_{kind}") for name in ("kernel", "recurrent", "bias")
         )
         return kernel, recurrent, bias if self.use_bias else None
 
@@ -365,7 +365,7 @@ class CudnnStack(StackOptions):
         policies.withdraw(self)
         raise NotImplementedError(
             f"The stack {self.name!r} cannot be quantized: {NO_INT8}. "
-            "tf_rnn_ops.keras.convert(model, quantize='int8') makes layers with int8 weights of it."
+            "Give layers of Keras its weights with tf_rnn_ops.params.to_keras, and quantize these."
         )
 
     def compute_output_shape(

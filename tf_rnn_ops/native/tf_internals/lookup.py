@@ -66,11 +66,11 @@ def base_class(name: str, loss: str, methods: Iterable[str] = ()) -> Any:
         The class. If the class or a method is missing, a class whose constructor raises RuntimeError.
     """
     value = find(name)
-    gone = [name] if value is None else [f"{name}.{m}" for m in methods if not hasattr(value, m)]
-    if not gone:
+    absent = [name] if value is None else [f"{name}.{m}" for m in methods if not hasattr(value, m)]
+    if not absent:
         return value
 
     def fail(cls: type, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(missing(gone[0], loss))
+        raise RuntimeError(missing(absent[0], loss))
 
     return type("Missing", (), {"__new__": fail})

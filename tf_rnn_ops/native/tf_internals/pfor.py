@@ -18,7 +18,7 @@ _NAMES = (
 
 
 @functools.cache
-def _found() -> dict[str, Any]:
+def _members() -> dict[str, Any]:
     loss = "tf.vectorized_map and jacobians run recurrent ops in a loop"
     return {name: want(_MODULE + name, loss) for name in _NAMES}
 
@@ -33,14 +33,14 @@ def register_converter(op_type: str, convert: Callable[..., Any]) -> None:
         op_type: The name of the op.
         convert: A function of a Call. It returns a list of results of `result` or Call.loop.
     """
-    if None not in _found().values():
-        registry = _found()["_pfor_converter_registry"]
+    if None not in _members().values():
+        registry = _members()["_pfor_converter_registry"]
         registry.setdefault(op_type, lambda pfor_input: convert(Call(pfor_input)))
 
 
 def not_converted(reason: str) -> Exception:
     """The error with which a converter leaves a call to TensorFlow's loop; see register_converter."""
-    return _found()["ConversionNotImplementedError"](reason)
+    return _members()["ConversionNotImplementedError"](reason)
 
 
 def result(tensor: tf.Tensor, is_stacked: bool) -> Any:
@@ -51,7 +51,7 @@ def result(tensor: tf.Tensor, is_stacked: bool) -> Any:
         is_stacked: Whether its first dimension counts the iterations. If not, all iterations have this
             tensor.
     """
-    return _found()["wrap"](tensor, is_stacked)
+    return _members()["wrap"](tensor, is_stacked)
 
 
 class Input(NamedTuple):
@@ -88,12 +88,12 @@ class Call:
         """The outputs of TensorFlow's loop over the iterations."""
         if not self._of_loop("fallback_to_while_loop"):
             raise not_converted("A result for each iteration needs a loop.")
-        return _found()["_fallback_converter"](self._pfor_input)
+        return _members()["_fallback_converter"](self._pfor_input)
 
     def again(self, inputs: Any) -> Any:
         """The list of the op's output tensors for other inputs."""
         dtypes = [output.dtype for output in self.op.outputs]
-        create = _found()["_create_op"]
+        create = _members()["_create_op"]
         return create(self.op.type, inputs, dtypes, attrs=self.op.node_def.attr).outputs
 
     def _of_loop(self, name: str) -> Any:

@@ -26,10 +26,10 @@ def layers_of(source, stack, wanted, per_cell):
         source = [source]
     both = [2 * count for count in per_cell]
     if not source or len(source[0]) not in (*per_cell, *both):
-        found = f"layer 0 has {len(source[0])}" if source else "there is no layer"
+        actual = f"layer 0 has {len(source[0])}" if source else "there is no layer"
         raise ValueError(
             f"There must be {_either(per_cell)} arrays for each layer, or {_either(both)} for a "
-            f"Bidirectional one, but {found}."
+            f"Bidirectional one, but {actual}."
         )
     for k, layer in enumerate(source):
         if not isinstance(layer, (list, tuple)):

@@ -7,11 +7,11 @@ import sys
 from typing import Any
 
 
-def attribute(thing: Any, name: str, loss: str) -> Any:
+def attribute(instance: Any, name: str, loss: str) -> Any:
     """A private attribute of an object of Keras.
 
     Args:
-        thing: The object.
+        instance: The object.
         name: The name of the attribute.
         loss: The feature that does not work without the attribute.
 
@@ -19,14 +19,14 @@ def attribute(thing: Any, name: str, loss: str) -> Any:
         RuntimeError: There is no such attribute.
     """
     try:
-        return getattr(thing, name)
+        return getattr(instance, name)
     except AttributeError as error:
-        package = _package_of(thing)
+        package = _package_of(instance)
         version = (
             f"{package.__name__} {getattr(package, '__version__', '')}" if package else "Keras"
         )
         raise RuntimeError(
-            f"{loss}, because in {version} a {type(thing).__name__} has no {name}, which Keras 3.5 to 3.15 have."
+            f"{loss}, because in {version} a {type(instance).__name__} has no {name}, which Keras 3.5 to 3.15 have."
         ) from error
 
 
@@ -41,12 +41,12 @@ def flatten_layers(layer: Any) -> list:
     return attribute(layer, "_flatten_layers", "The layers inside of a layer cannot be found")()
 
 
-def _is_keras_3(thing: Any) -> bool:
-    package = _package_of(thing)
+def _is_keras_3(instance: Any) -> bool:
+    package = _package_of(instance)
     return package is not None and getattr(package, "__version__", "").startswith("3.")
 
 
-def _package_of(thing: Any) -> Any:
+def _package_of(instance: Any) -> Any:
     """The package of Keras that the class of an object is from, if it is imported."""
-    names = (cls.__module__.partition(".")[0] for cls in type(thing).__mro__)
+    names = (cls.__module__.partition(".")[0] for cls in type(instance).__mro__)
     return next((sys.modules.get(name) for name in names if name in ("keras", "tf_keras")), None)

@@ -4,7 +4,7 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from tf_rnn_ops.params._classes import KERAS, maker, own_method
+from tf_rnn_ops.params._classes import KERAS, maker, overridden_method
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _RECURRENT = ("LSTM", "GRU", "SimpleRNN")
@@ -49,8 +49,8 @@ def _stack_of(source: Any, kinds: Sequence[str]) -> list:
             )
         stack.append(layer)
     if not stack:
-        what = source if isinstance(source, (list, tuple)) else type(source).__name__
-        raise ValueError(f"There is no layer of class {', '.join(kinds)} in {what}.")
+        shown = source if isinstance(source, (list, tuple)) else type(source).__name__
+        raise ValueError(f"There is no layer of class {', '.join(kinds)} in {shown}.")
     for layer in stack:
         _check_class(layer, kinds, is_last=layer is stack[-1])
     return stack
@@ -60,7 +60,7 @@ def _leaves(layers: Sequence) -> Iterator:
     """Layers, with the layers of a sequential model instead of the model."""
     for layer in layers:
         is_sequential = any(cls.__name__ == "Sequential" for cls in type(layer).__mro__)
-        if is_sequential and not own_method(layer, _CALLS, KERAS):
+        if is_sequential and not overridden_method(layer, _CALLS, KERAS):
             yield from _leaves(layer.layers)
         else:
             yield layer
@@ -85,7 +85,7 @@ def _is_transparent(layer: Any) -> bool:
     name = type(layer).__name__
     if name == "InputLayer":
         return True
-    is_dropout = name in _DROPOUT and not own_method(layer, (*_CALLS, "compute_mask"), KERAS)
+    is_dropout = name in _DROPOUT and not overridden_method(layer, (*_CALLS, "compute_mask"), KERAS)
     return is_dropout and getattr(layer, "supports_masking", True)
 
 
@@ -118,7 +118,7 @@ def _check_cell(cell: Any, kind: str, layer_name: str) -> None:
 
 def check_own(layer: Any, kind: str | None, methods: Sequence[str], of: str = "") -> None:
     """Raises ValueError if one of the methods is defined outside of Keras and this package."""
-    name = own_method(layer, methods, KERAS)
+    name = overridden_method(layer, methods, KERAS)
     if name:
         raise ValueError(
             f"{type(layer).__name__}{of or f' (layer {layer.name!r})'} overrides the method {name}, so "

@@ -66,11 +66,11 @@ def recurrent_nodes(model: Any, names: Sequence[str] | None, stack: bool) -> lis
     for before, node in zip(nodes, nodes[1:]) if stack else ():
         _check_link(before, node)
     for node in nodes:
-        for k, what in _STATES if node.op_type == "LSTM" else _STATES[:1]:
-            _check_state(what, node, _input(node, k), sequences)
+        for k, name in _STATES if node.op_type == "LSTM" else _STATES[:1]:
+            _check_state(name, node, _input(node, k), sequences)
         _check_lengths(node)
     return [
-        (node.op_type, *(_weight(node, k, what) for k, what in _WEIGHTS), _attributes(node))
+        (node.op_type, *(_weight(node, k, name) for k, name in _WEIGHTS), _attributes(node))
         for node in nodes
     ]
 
@@ -163,13 +163,13 @@ def _input(node: Any, k: int) -> Any:
     return node.inputs[k] if k < len(node.inputs) else None
 
 
-def _weight(node: Any, k: int, what: str) -> np.ndarray | None:
+def _weight(node: Any, k: int, name: str) -> np.ndarray | None:
     value = _input(node, k)
     if value is None:
         return None
     if value.const_value is None:
         raise ValueError(
-            f"{what} of {_title(node)} is {value.name!r}, which is not a constant of the graph: it comes from "
+            f"{name} of {_title(node)} is {value.name!r}, which is not a constant of the graph: it comes from "
             f"{_source(value)}. {_ARRAYS}"
         )
     array = value.const_value.numpy()
@@ -245,7 +245,7 @@ def _is_input(value: Any) -> bool:
     return value.const_value is None and value.producer() is None
 
 
-def _check_state(what: str, node: Any, value: Any, sequences: set[int]) -> None:
+def _check_state(name: str, node: Any, value: Any, sequences: set[int]) -> None:
     """Raises ValueError unless an initial state is missing, 0, or elements of an input of the graph.
 
     `sequences`: ids of the tensors that nodes read as their sequence, whose first steps are not states.
@@ -256,13 +256,13 @@ def _check_state(what: str, node: Any, value: Any, sequences: set[int]) -> None:
     if all(_is_input(source) and id(source) not in sequences for source in sources):
         return
     if all(source.const_value is not None for source in _moved(value)):
-        found = "is a constant that is not 0"
+        fault = "is a constant that is not 0"
     elif id(sources[0]) in sequences:
-        found = f"comes from {_source(sources[0])}, which is also the sequence of a node"
+        fault = f"comes from {_source(sources[0])}, which is also the sequence of a node"
     else:
-        found = f"comes from {_source(sources[0])}"
+        fault = f"comes from {_source(sources[0])}"
     raise ValueError(
-        f"{what} of {_title(node)} {found}, and a buffer holds only weights: {_CALLER.format('the states')}"
+        f"{name} of {_title(node)} {fault}, and a buffer holds only weights: {_CALLER.format('the states')}"
     )
 
 
@@ -278,9 +278,9 @@ def _check_lengths(node: Any) -> None:
     if constant and isinstance(steps, int):
         if all(_is_constant(source, steps) for source in sources):
             return
-    found = "is a constant" if constant else f"comes from {_source(sources[0])}"
+    fault = "is a constant" if constant else f"comes from {_source(sources[0])}"
     raise ValueError(
-        f"sequence_lens of {_title(node)} {found}, and a buffer holds only weights: "
+        f"sequence_lens of {_title(node)} {fault}, and a buffer holds only weights: "
         f"{_CALLER.format('the lengths, or a mask,')}"
     )
 
@@ -294,7 +294,9 @@ def _check_link(before: Any, node: Any) -> None:
                 f"{_capital(_title(node))} does not get the output of {_title(before)} before it, but "
                 f"{_source(source)}, so they are not a stack. Convert each separately."
             )
-    lengths = [{id(value) for value in _moved(_input(one, _LENGTHS))} for one in (before, node)]
+    lengths = [
+        {id(value) for value in _moved(_input(reader, _LENGTHS))} for reader in (before, node)
+    ]
     if lengths[0] != lengths[1]:
         raise ValueError(
             f"sequence_lens of {_title(node)} is not that of {_title(before)}, but a stack has one input for all "

@@ -55,14 +55,16 @@ def nodes_of(source, names, stack):
     """
     if hasattr(source, "graph"):
         names = [names] if isinstance(names, str) else names
-        found = model.recurrent_nodes(source, names, stack)
-        return [OnnxNode(*parts, attributes=attributes) for *parts, attributes in found]
+        return [
+            OnnxNode(*parts, attributes=attributes)
+            for *parts, attributes in model.recurrent_nodes(source, names, stack)
+        ]
     if names is not None:
         raise ValueError(f"node must be None if source is OnnxNodes, but it is {names!r}.")
     nodes = [source] if isinstance(source, OnnxNode) else as_list(source, _SOURCES)
-    for given in nodes:
-        if not isinstance(given, OnnxNode):
-            raise not_a_source(given, _SOURCES)
+    for onnx_node in nodes:
+        if not isinstance(onnx_node, OnnxNode):
+            raise not_a_source(onnx_node, _SOURCES)
     if not nodes:
         raise ValueError("nodes must have at least one node, but it is empty.")
     return nodes
@@ -103,12 +105,12 @@ def check_function(where, node):
 
 def activations(where, node):
     """The names of a node's activations in lower case, one tuple for all directions."""
-    given = attribute(node, "activations", None)
-    if given is None or given == []:
+    names = attribute(node, "activations", None)
+    if names is None or names == []:
         return USUAL_ACTIVATIONS[node.op_type] * directions_of(where, node)
-    if not isinstance(given, (list, tuple)) or any(not isinstance(a, (str, bytes)) for a in given):
-        raise ValueError(f"activations of {where} must be a list of names, but they are {given!r}.")
-    return tuple((a.decode() if isinstance(a, bytes) else a).lower() for a in given)
+    if not isinstance(names, (list, tuple)) or any(not isinstance(a, (str, bytes)) for a in names):
+        raise ValueError(f"activations of {where} must be a list of names, but they are {names!r}.")
+    return tuple((a.decode() if isinstance(a, bytes) else a).lower() for a in names)
 
 
 def cells_of(where, node, num_dirs, width, units):

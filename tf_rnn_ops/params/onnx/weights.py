@@ -62,9 +62,9 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
     first = nodes[0]
     modes = [_mode(f"layer {k}", node) for k, node in enumerate(nodes)]
     num_dirs = [directions_of(f"layer {k}", node) for k, node in enumerate(nodes)]
-    for what, found in (("rnn_mode", modes), ("number of directions", num_dirs)):
-        if len(set(found)) > 1:
-            raise ValueError(f"All nodes must have one {what}, but they have {found}.")
+    for label, values in (("rnn_mode", modes), ("number of directions", num_dirs)):
+        if len(set(values)) > 1:
+            raise ValueError(f"All nodes must have one {label}, but they have {values}.")
     units = as_array("R of layer 0", first.R, rank=3).shape[2]
     input_size = as_array("W of layer 0", first.W, rank=3).shape[2]
     cells = []
@@ -153,12 +153,12 @@ def _mode(where, node):
         raise ValueError(
             f"direction of {where} is 'reverse', but the op runs forward or both ways. {_ELSEWHERE}"
         )
-    given = activations(where, node)
-    if node.op_type == "RNN" and set(given) == {"relu"} and len(given) == len(wanted):
+    names = activations(where, node)
+    if node.op_type == "RNN" and set(names) == {"relu"} and len(names) == len(wanted):
         return "rnn_relu"
-    if given != wanted:
+    if names != wanted:
         raise ValueError(
-            f"activations of {where} must be {list(wanted)} for the op, but they are {list(given)}. "
+            f"activations of {where} must be {list(wanted)} for the op, but they are {list(names)}. "
             + _ELSEWHERE
         )
     return {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}[node.op_type]

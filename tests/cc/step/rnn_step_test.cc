@@ -1,0 +1,284 @@
+// The C interface, as a program sees it.
+
+#include "cc/step/rnn_step.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/cc/step/written_file.h"
+
+namespace rnn_ops::step {
+namespace {
+
+using testing::Weights;
+using testing::WriteFile;
+
+// rnn_tanh with I = H = 2 and an output of two columns: h = tanh(W x + R h), y = h * V + b.
+const std::vector<float> kKernel = {0.5f, -0.25f, 1.0f, 0.75f};
+const std::vector<float> kRecurrent = {0.3f, 0.1f, -0.2f, 0.4f};
+const std::vector<float> kOut = {1.0f, 2.0f, 3.0f, 4.0f};
+
+std::vector<Weights> AllWeights() {
+  return {{"w", {2, 2}, kKernel},
+          {"r", {2, 2}, kRecurrent},
+          {"v", {2, 2}, kOut},
+          {"b", {2}, {0.5f, -0.5f}}};
+}
+
+std::string Graph(const std::string& sizes = "") {
+  return "{" + sizes +
+         "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"has_time\": true, \"dims\": "
+         "[2]}],"
+         "\"nodes\": [{\"op\": \"rnn\", \"name\": \"layer\", \"kind\": \"LayerRNN\", \"inputs\": "
+         "[\"x\"], "
+         "\"outputs\": [\"h\"], \"states\": [\"layer_h\"], \"weights\": {\"kernel\": \"w\", "
+         "\"recurrent_kernel\": \"r\"}, \"attrs\": {\"rnn_mode\": \"rnn_tanh\", \"activation\": "
+         "\"tanh\", "
+         "\"recurrent_activation\": \"sigmoid\", \"cell_clip\": 0, \"proj_clip\": 0, "
+         "\"zoneout_h\": 0, "
+         "\"zoneout_c\": 0, \"layer_norm_epsilon\": 0.001}},"
+         "{\"op\": \"dense\", \"name\": \"out\", \"inputs\": [\"h\"], \"outputs\": [\"y\"], "
+         "\"weights\": {\"kernel\": \"v\", \"bias\": \"b\"}}],"
+         "\"outputs\": [{\"name\": \"scores\", \"value\": \"y\"}]}";
+}
+
+struct Free {
+  void operator()(RnnStepper* stepper) const { rnn_step_free(stepper); }
+};
+using Stepper = std::unique_ptr<RnnStepper, Free>;
+
+Stepper Make(const std::string& file, int64_t batch = 0, int64_t time = 0, int threads = 1) {
+  RnnStepper* stepper = nullptr;
+  const int code = rnn_step_new(file.data(), file.size(), batch, time, threads, &stepper);
+  EXPECT_EQ(code == RNN_STEP_OK, stepper != nullptr);
+  return Stepper(stepper);
+}
+
+std::vector<float> Call(RnnStepper* stepper, const std::vector<float>& x) {
+  std::vector<float> y(rnn_step_output(stepper, 0).elements);
+  const void* inputs[] = {x.data()};
+  float* outputs[] = {y.data()};
+  EXPECT_EQ(rnn_step_call(stepper, inputs, outputs), RNN_STEP_OK) << rnn_step_error();
+  return y;
+}
+
+// One row and step of the model, which changes h.
+std::vector<float> Expected(const float* x, std::vector<double>* h) {
+  std::vector<double> sums(2);
+  for (int n = 0; n < 2; ++n) {
+    for (int k = 0; k < 2; ++k)
+      sums[n] += x[k] * kKernel[k * 2 + n] + (*h)[k] * kRecurrent[k * 2 + n];
+  }
+  for (int n = 0; n < 2; ++n) (*h)[n] = std::tanh(sums[n]);
+  std::vector<float> y(2);
+  for (int n = 0; n < 2; ++n) {
+    y[n] = static_cast<float>((*h)[0] * kOut[n] + (*h)[1] * kOut[2 + n] + (n == 0 ? 0.5 : -0.5));
+  }
+  return y;
+}
+
+TEST(RnnStep, KeepsTheStatesOfEveryRow) {
+  const std::string file = WriteFile(Graph(), AllWeights());
+  constexpr int kBatch = 3, kTime = 2;
+  const Stepper stepper = Make(file, kBatch, kTime);
+  ASSERT_NE(stepper, nullptr) << rnn_step_error();
+  EXPECT_EQ(rnn_step_batch(stepper.get()), kBatch);
+  EXPECT_EQ(rnn_step_time(stepper.get()), kTime);
+  std::vector<std::vector<double>> h(kBatch, {0, 0});
+  for (int call = 0; call < 5; ++call) {
+    std::vector<float> x(kBatch * kTime * 2);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i + 7 * call));
+    if (call == 3) {
+      const int64_t row = 1;
+      ASSERT_EQ(rnn_step_reset(stepper.get(), &row, 1), RNN_STEP_OK);
+      h[1] = {0, 0};
+    }
+    const std::vector<float> y = Call(stepper.get(), x);
+    for (int b = 0; b < kBatch; ++b) {
+      for (int t = 0; t < kTime; ++t) {
+        const int at = (b * kTime + t) * 2;
+        const std::vector<float> want = Expected(x.data() + at, &h[b]);
+        EXPECT_NEAR(y[at], want[0], 1e-5);
+        EXPECT_NEAR(y[at + 1], want[1], 1e-5);
+      }
+    }
+  }
+  std::vector<float> state(rnn_step_state(stepper.get(), 0).elements);
+  ASSERT_EQ(rnn_step_get_state(stepper.get(), 0, state.data()), RNN_STEP_OK);
+  EXPECT_NEAR(state[2], h[1][0], 1e-5);
+}
+
+TEST(RnnStep, StatesCanBeMovedToAnotherStepper) {
+  const std::string file = WriteFile(Graph(), AllWeights());
+  const Stepper first = Make(file), second = Make(file);
+  Call(first.get(), {1, 2});
+  float state[2];
+  ASSERT_EQ(rnn_step_get_state(first.get(), 0, state), RNN_STEP_OK);
+  ASSERT_EQ(rnn_step_set_state(second.get(), 0, state), RNN_STEP_OK);
+  EXPECT_EQ(Call(first.get(), {3, 4}), Call(second.get(), {3, 4}));
+  ASSERT_EQ(rnn_step_reset(first.get(), nullptr, 0), RNN_STEP_OK);
+  EXPECT_EQ(Call(first.get(), {1, 2}), Call(Make(file).get(), {1, 2}));
+  EXPECT_EQ(rnn_step_get_state(first.get(), 1, state), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_set_state(first.get(), -1, state), RNN_STEP_INVALID);
+}
+
+TEST(RnnStep, DescribesItsTensors) {
+  const Stepper stepper = Make(WriteFile(Graph(), AllWeights()), 3, 4);
+  ASSERT_EQ(rnn_step_num_inputs(stepper.get()), 1);
+  const RnnStepTensor x = rnn_step_input(stepper.get(), 0), y = rnn_step_output(stepper.get(), 0);
+  EXPECT_STREQ(x.name, "x");
+  EXPECT_STREQ(y.name, "scores");
+  EXPECT_EQ(std::vector<int64_t>(x.shape, x.shape + x.rank), (std::vector<int64_t>{3, 4, 2}));
+  EXPECT_EQ(x.elements, 24);
+  EXPECT_EQ(x.type, RNN_STEP_FLOAT32);
+  EXPECT_TRUE(x.has_time);
+  const RnnStepTensor state = rnn_step_state(stepper.get(), 0);
+  EXPECT_STREQ(state.name, "layer_h");
+  EXPECT_EQ(std::vector<int64_t>(state.shape, state.shape + state.rank),
+            (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(rnn_step_input(stepper.get(), 1).name, nullptr);
+  EXPECT_EQ(rnn_step_version(), RNN_STEP_VERSION);
+}
+
+TEST(RnnStep, RejectsWrongArguments) {
+  const std::string file = WriteFile(Graph("\"batch_size\": 2, \"time\": 3, "), AllWeights());
+  EXPECT_NE(Make(file), nullptr);
+  EXPECT_NE(Make(file, 2, 3), nullptr);
+  EXPECT_EQ(Make(file, 1, 0), nullptr);
+  EXPECT_EQ(Make(file, 0, 1), nullptr);
+  EXPECT_EQ(Make(file, -1, 0), nullptr);
+  EXPECT_EQ(Make(file, 2, 3, 0), nullptr);
+  EXPECT_EQ(Make(file, 2, 3, 1 << 20), nullptr);
+  EXPECT_EQ(Make(WriteFile(Graph(), AllWeights()), int64_t{1} << 40, 1), nullptr);
+  const Stepper stepper = Make(WriteFile(Graph(), AllWeights()));
+  float x[2] = {1, 2}, y[2];
+  const void* inputs[] = {x};
+  float* outputs[] = {x};
+  EXPECT_EQ(rnn_step_call(stepper.get(), inputs, outputs), RNN_STEP_INVALID);
+  EXPECT_NE(std::string(rnn_step_error()).find("overlaps"), std::string::npos);
+  outputs[0] = nullptr;
+  EXPECT_EQ(rnn_step_call(stepper.get(), inputs, outputs), RNN_STEP_INVALID);
+  inputs[0] = nullptr;
+  outputs[0] = y;
+  EXPECT_EQ(rnn_step_call(stepper.get(), inputs, outputs), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_call(nullptr, inputs, outputs), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_get_state(stepper.get(), 0, nullptr), RNN_STEP_INVALID);
+  rnn_step_free(nullptr);
+  const int64_t rows[] = {0, 1};
+  EXPECT_EQ(rnn_step_reset(stepper.get(), rows, 2), RNN_STEP_INVALID);
+  // The failed calls did not change the states.
+  EXPECT_EQ(Call(stepper.get(), {1, 2}),
+            Call(Make(WriteFile(Graph(), AllWeights())).get(), {1, 2}));
+}
+
+// Every graph with one piece replaced: none may crash, and each is an error or a stepper that runs.
+TEST(RnnStep, SurvivesDamagedGraphs) {
+  const std::string graph = Graph();
+  int made = 0;
+  for (const char* piece : {"0", "-1", "null", "[]", "{}", "\"x\"", "1e9", "\"h\""}) {
+    for (size_t begin = 0; begin < graph.size(); ++begin) {
+      if (graph[begin] != '"' && (graph[begin] < '0' || graph[begin] > '9') && graph[begin] != '[')
+        continue;
+      size_t end = begin + 1;
+      if (graph[begin] == '"') end = graph.find('"', begin + 1) + 1;
+      if (graph[begin] == '[') end = graph.find(']', begin + 1) + 1;
+      if (end == 0) continue;
+      const std::string damaged = graph.substr(0, begin) + piece + graph.substr(end);
+      const Stepper stepper = Make(WriteFile(damaged, AllWeights()));
+      if (stepper == nullptr) continue;
+      ++made;
+      std::vector<float> x(rnn_step_input(stepper.get(), 0).elements);
+      Call(stepper.get(), x);
+    }
+  }
+  EXPECT_GT(made, 0);
+}
+
+TEST(RnnStep, WeightsOfOtherShapesAreErrors) {
+  for (size_t k = 0; k < AllWeights().size(); ++k) {
+    for (const std::vector<int64_t>& shape : {std::vector<int64_t>{},
+                                              {0},
+                                              {1},
+                                              {3},
+                                              {2, 0},
+                                              {0, 2},
+                                              {1, 2},
+                                              {2, 1},
+                                              {3, 3},
+                                              {2, 2, 1}}) {
+      std::vector<Weights> weights = AllWeights();
+      weights[k].shape = shape;
+      int64_t count = 1;
+      for (const int64_t size : shape) count *= size;
+      weights[k].values.assign(count, 0.5f);
+      const Stepper stepper = Make(WriteFile(Graph(), weights));
+      if (stepper != nullptr)
+        Call(stepper.get(), std::vector<float>(rnn_step_input(stepper.get(), 0).elements));
+    }
+  }
+  EXPECT_EQ(Make(WriteFile(Graph(), {})), nullptr);
+  std::string unknown = Graph();
+  unknown.replace(unknown.find("\"bias\""), 6, "\"bais\"");
+  EXPECT_EQ(Make(WriteFile(unknown, AllWeights())), nullptr);
+  EXPECT_NE(std::string(rnn_step_error()).find("bais"), std::string::npos);
+}
+
+TEST(RnnStep, OneThreadAtATime) {
+  const std::string file = WriteFile(Graph(), AllWeights());
+  const Stepper stepper = Make(file, 64, 64);
+  const std::vector<float> x(64 * 64 * 2, 0.5f);
+  std::atomic<int> busy{0}, done{0};
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k) {
+    threads.emplace_back([&] {
+      std::vector<float> y(x.size());
+      const void* inputs[] = {x.data()};
+      float* outputs[] = {y.data()};
+      for (int i = 0; i < 50; ++i) {
+        const int code = rnn_step_call(stepper.get(), inputs, outputs);
+        ASSERT_TRUE(code == RNN_STEP_OK || code == RNN_STEP_BUSY);
+        (code == RNN_STEP_OK ? done : busy) += 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(busy + done, 200);
+  EXPECT_GT(done, 0);
+}
+
+// A layer that is large enough for several threads, with the same result for any number of them.
+TEST(RnnStep, ThreadsDoNotChangeTheResult) {
+  constexpr int64_t kWide = 700;
+  std::vector<Weights> weights = AllWeights();
+  const auto wave = [](int64_t count, float scale) {
+    std::vector<float> values(count);
+    for (int64_t i = 0; i < count; ++i) values[i] = scale * std::sin(static_cast<float>(i));
+    return values;
+  };
+  weights[0] = {"w", {2, kWide}, wave(2 * kWide, 1)};
+  weights[1] = {"r", {kWide, kWide}, wave(kWide * kWide, 0.05f)};
+  weights[2] = {"v", {kWide, kWide}, wave(kWide * kWide, 1)};
+  weights[3] = {"b", {kWide}, wave(kWide, 1)};
+  const std::string file = WriteFile(Graph(), weights);
+  constexpr int64_t kBatch = 16, kTime = 8;
+  const std::vector<float> x = wave(kBatch * kTime * 2, 1);
+  const Stepper one = Make(file, kBatch, kTime, 1), several = Make(file, kBatch, kTime, 4);
+  for (int call = 0; call < 3; ++call) EXPECT_EQ(Call(one.get(), x), Call(several.get(), x));
+  // A process that is forked has none of the threads.
+  const pid_t child = fork();
+  if (child == 0) _exit(Call(one.get(), x) == Call(several.get(), x) ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace rnn_ops::step

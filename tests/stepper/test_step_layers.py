@@ -1,0 +1,239 @@
+"""Each layer that a stepper has, next to the model on the whole sequence."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras as rnn
+from stepper.step_models import SEQUENCES, SIZE, chain, check, model_of, run, steps_of
+
+L = keras.layers
+
+RECURRENT = {
+    "lstm": lambda: L.LSTM(5, **SEQUENCES),
+    "lstm without bias": lambda: L.LSTM(5, use_bias=False, **SEQUENCES),
+    "lstm relu": lambda: L.LSTM(
+        5, activation="relu", recurrent_activation="hard_sigmoid", **SEQUENCES
+    ),
+    "gru": lambda: L.GRU(5, **SEQUENCES),
+    "gru reset before": lambda: L.GRU(5, reset_after=False, **SEQUENCES),
+    "simple": lambda: L.SimpleRNN(5, **SEQUENCES),
+    "simple linear": lambda: L.SimpleRNN(5, activation="linear", **SEQUENCES),
+    "peepholes": lambda: rnn.PeepholeLSTM(5, **SEQUENCES),
+    "clipped": lambda: L.RNN(rnn.PeepholeLSTMCell(5, cell_clip=0.1), **SEQUENCES),
+    "projected": lambda: rnn.ProjectedLSTM(5, num_proj=2, **SEQUENCES),
+    "layer norm": lambda: rnn.LayerNormLSTM(5, **SEQUENCES),
+    "zoneout": lambda: rnn.ZoneoutLSTM(5, zoneout_h=0.3, zoneout_c=0.2, **SEQUENCES),
+    "stack": lambda: rnn.CudnnLSTM(5, num_layers=2, **SEQUENCES),
+    "stack gru": lambda: rnn.CudnnGRU(5, **SEQUENCES),
+    "stack projected": lambda: rnn.CudnnLSTM(5, num_layers=2, num_proj=2, **SEQUENCES),
+    "cells": lambda: L.RNN([L.LSTMCell(5), L.GRUCell(4), rnn.PeepholeLSTMCell(2)], **SEQUENCES),
+    "stateful": lambda: L.LSTM(5, **SEQUENCES),
+    "conv": lambda: L.Conv1D(4, 3, padding="causal"),
+    "conv dilated": lambda: L.Conv1D(4, 3, padding="causal", dilation_rate=2, activation="elu"),
+    "conv groups": lambda: L.Conv1D(6, 2, padding="causal", groups=3, use_bias=False),
+    "conv of one step": lambda: L.Conv1D(4, 1),
+}
+# Each behind an LSTM.
+OTHERS = {
+    "dense": [lambda: L.Dense(4)],
+    "dense without bias": [lambda: L.Dense(4, use_bias=False, activation="softmax")],
+    "time distributed": [lambda: L.TimeDistributed(L.Dense(4, activation="tanh"))],
+    "batch norm": [lambda: L.BatchNormalization()],
+    "batch norm bare": [lambda: L.BatchNormalization(center=False, scale=False)],
+    "layer norm": [lambda: L.LayerNormalization()],
+    "layer norm bare": [lambda: L.LayerNormalization(center=False, scale=False, epsilon=0.1)],
+    "relu": [lambda: L.ReLU(max_value=0.3, negative_slope=0.1, threshold=0.05)],
+    "leaky": [lambda: L.LeakyReLU(negative_slope=0.2)],
+    "elu": [lambda: L.ELU(alpha=0.7)],
+    "softmax": [lambda: L.Softmax()],
+    "dropout": [
+        lambda: L.Dropout(0.5),
+        lambda: L.GaussianNoise(1.0),
+        lambda: L.SpatialDropout1D(0.5),
+    ],
+    "rescaling": [lambda: L.Rescaling(0.5, offset=0.1)],
+    "reshape": [
+        lambda: L.TimeDistributed(L.Dense(4)),
+        lambda: L.Reshape((-1, 2, 2)),
+        lambda: L.Dense(3),
+        lambda: L.Reshape((-1, 6)),
+    ],
+}
+if hasattr(L, "RMSNormalization"):
+    OTHERS["rms norm"] = [lambda: L.RMSNormalization()]
+ACTIVATIONS = [
+    *(
+        "relu",
+        "tanh",
+        "sigmoid",
+        "hard_sigmoid",
+        "exponential",
+        "softplus",
+        "softsign",
+        "elu",
+        "selu",
+    ),
+    *(
+        "silu",
+        "hard_silu",
+        "mish",
+        "softmax",
+        "log_softmax",
+        "relu6",
+        "leaky_relu",
+        "gelu",
+        "linear",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_layers_with_states(name):
+    layer = RECURRENT[name]()
+    if name == "stateful":
+        layer.stateful = True
+        x = keras.Input(batch_shape=(2, None, SIZE))
+        model = keras.Model(x, L.Dense(2)(layer(x)))
+        check(model, steps_of(model), times=(1, 3))
+    else:
+        check(chain(layer, L.LSTM(3, **SEQUENCES)), times=(1, 3))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_layers_without_states(name):
+    check(chain(L.LSTM(4, **SEQUENCES), *(make() for make in OTHERS[name])))
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations(name):
+    # The numbers are large enough to reach the bounds of the functions.
+    layers = [L.GRU(6, **SEQUENCES), L.Rescaling(20.0), L.Activation(name)]
+    check(chain(*layers), tolerance=1e-5)
+
+
+@pytest.mark.parametrize("cell", [L.LSTM, L.GRU, L.SimpleRNN])
+def test_int8_weights_give_the_same_numbers(cell):
+    model = rnn.convert(chain(cell(20, **SEQUENCES), cell(9, **SEQUENCES)), quantize="int8")
+    check(model, steps_of(model, batch=3, time=8), tolerance=1e-6)
+
+
+def test_the_last_step():
+    model = chain(L.GRU(5, **SEQUENCES), L.LSTM(4), L.Dense(2))
+    stepper, x = rnn.stepper(model, batch_size=2, time=2), steps_of(model)
+    for t in range(0, 6, 2):
+        y = stepper(x[:, t : t + 2])
+        np.testing.assert_allclose(y, model(x[:, : t + 2]), atol=2e-6)
+
+
+def test_a_graph_with_every_way_to_combine():
+    def layers(x):
+        a, b = L.LSTM(SIZE, **SEQUENCES)(x), L.Dense(SIZE)(x)
+        parts = [
+            L.Add()([a, b, x]),
+            L.Subtract()([a, b]),
+            L.Multiply()([a, b]),
+            L.Average()([a, b, x]),
+            L.Maximum()([a, b]),
+            L.Minimum()([a, b]),
+            a + b,
+            a * b - x,
+            keras.ops.tanh(keras.ops.concatenate([a, x], axis=-1)),
+        ]
+        return L.Dense(4)(L.Concatenate()(parts))
+
+    check(model_of(layers, SIZE), tolerance=5e-6)
+
+
+def test_embedding():
+    def layers(x):
+        return L.Dense(2)(L.LSTM(4, **SEQUENCES)(L.Embedding(7, 5)(x)))
+
+    x = np.random.default_rng(0).integers(0, 7, (2, 6))
+    for dtype in ("int32", "float32"):  # Keras gives an Input float32 if nothing else is asked for
+        check(model_of(layers, dtype=dtype), x)
+
+
+def test_several_inputs_and_outputs():
+    x, y = keras.Input((None, SIZE), name="x"), keras.Input((None, 2), name="y")
+    h, state = L.GRU(4, return_state=True, name="gru", **SEQUENCES)(L.Concatenate()([x, y]))
+    model = keras.Model({"x": x, "y": y}, {"h": h, "state": state, "again": h})
+    rng = np.random.default_rng(0)
+    arrays = {
+        "x": rng.standard_normal((1, 4, SIZE)).astype(np.float32),
+        "y": rng.standard_normal((1, 4, 2)).astype(np.float32),
+    }
+    want = model(arrays)
+    stepper = rnn.stepper(model, time=2)
+    for t in (0, 2):
+        got = stepper({name: array[:, t : t + 2] for name, array in arrays.items()})
+        np.testing.assert_allclose(got["h"], want["h"][:, t : t + 2], atol=2e-6)
+        np.testing.assert_array_equal(got["h"], got["again"])
+    np.testing.assert_allclose(got["state"], want["state"], atol=2e-6)
+    np.testing.assert_array_equal(stepper.states["gru_h"], got["state"])
+
+
+def test_states_that_are_inputs_of_the_model():
+    x, first = keras.Input((None, SIZE), name="x"), keras.Input((4,), name="first")
+    y, last = L.GRU(4, return_state=True, **SEQUENCES)(x, initial_state=first)
+    model = keras.Model([x, first], [y, last])
+    stepper, array = rnn.stepper(model), steps_of(keras.Model(x, x), batch=1)
+    assert [tensor.name for tensor in stepper.inputs] == ["x"] and list(stepper.states) == ["first"]
+    begin = np.full((1, 4), 0.3, np.float32)
+    stepper.states = {"first": begin}
+    np.testing.assert_allclose(run(stepper, array), model([array, begin])[0], atol=2e-6)
+
+
+def test_a_model_of_one_number_of_steps():
+    model = keras.Sequential([keras.Input((4, SIZE)), L.LSTM(5), L.Dense(2)])
+    stepper, x = rnn.stepper(model), steps_of(model, batch=1, time=4)
+    assert stepper.time == 4
+    np.testing.assert_allclose(stepper(x), model(x), atol=2e-6)
+
+
+def test_a_model_inside_of_a_model_and_a_class_of_a_user():
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.inner = keras.Sequential([L.GRU(4, **SEQUENCES), L.Dense(SIZE)])
+
+        def call(self, x):
+            return self.inner(x) + x
+
+    inner = keras.Sequential([keras.Input((None, SIZE)), L.LSTM(SIZE, **SEQUENCES)])
+    check(chain(inner, Own()))
+
+
+def test_random_models():
+    rng = np.random.default_rng(11)
+    makers = [
+        *RECURRENT.values(),
+        *(m for makers in OTHERS.values() if len(makers) == 1 for m in makers),
+    ]
+    for k in range(12):
+        layers = [makers[n]() for n in rng.integers(0, len(makers), 4)]
+        layers = [layer for layer in layers if not getattr(layer, "groups", 1) > 1]
+        model = chain(L.SimpleRNN(5, **SEQUENCES), *layers)
+        check(
+            model, steps_of(model, int(rng.integers(1, 9)), seed=k), times=(1, 2, 6), tolerance=5e-6
+        )
+
+
+REFUSED = {
+    "not causal": (lambda: L.Conv1D(2, 3), "cannot stream"),
+    "both directions": (lambda: L.Bidirectional(L.LSTM(2, **SEQUENCES)), "cannot stream"),
+    "no node": (lambda: L.UnitNormalization(), "unit_normalization"),
+    "loop": (lambda: L.LSTM(4, activation="elu", **SEQUENCES), "explain"),
+    "activation": (lambda: L.Dense(2, activation=lambda x: x * 2), "activation"),
+    "other axis": (lambda: L.Softmax(axis=1), "cannot stream"),
+    "float16": (lambda: L.Dense(2, dtype="float16"), "float16"),
+    "lambda": (lambda: L.Lambda(lambda x: x**2), "lambda"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_stepper_cannot_run_is_an_error_that_names_it(name):
+    make, part = REFUSED[name]
+    model = chain(L.LSTM(4, name="first", **SEQUENCES), make())
+    with pytest.raises(ValueError, match=part):
+        rnn.stepper(model)

@@ -1,0 +1,282 @@
+"""The object: its arguments, states, files, copies and threads."""
+
+import concurrent.futures
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras as rnn
+from stepper.step_models import SEQUENCES, SIZE, chain, run, steps_of
+from tf_rnn_ops import stepper as steppers
+
+L = keras.layers
+
+
+@pytest.fixture(scope="module")
+def model():
+    return chain(L.LSTM(5, name="lstm", **SEQUENCES), L.GRU(4, name="gru", **SEQUENCES))
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("steppers") / "model.rnn"
+    rnn.stepper(model).save(path)
+    return path
+
+
+@pytest.fixture
+def stepper(path):
+    return steppers.load(path, batch_size=2)
+
+
+@pytest.fixture
+def x(model):
+    return steps_of(model)
+
+
+def test_reset_of_all_and_of_some_rows(stepper, model, x):
+    first = run(stepper, x)
+    stepper.reset()
+    np.testing.assert_array_equal(run(stepper, x), first)
+    stepper.reset([1])
+    again = run(stepper, x)
+    np.testing.assert_array_equal(again[1], first[1])
+    assert np.abs(again[0] - first[0]).max() > 1e-3
+    before = stepper.states
+    stepper.reset([])
+    assert all((before[name] == state).all() for name, state in stepper.states.items())
+
+
+def test_states_are_copies_that_can_be_set(stepper, path, x):
+    run(stepper, x[:, :3])
+    states = stepper.states
+    assert list(states) == ["lstm_h", "lstm_c", "gru_h"] and states["gru_h"].shape == (2, 4)
+    rest = run(stepper, x[:, 3:])
+    states["lstm_h"][:] += 0.0
+    other = steppers.load(path, batch_size=2)
+    other.states = states
+    np.testing.assert_array_equal(run(other, x[:, 3:]), rest)
+    other.states = {"gru_h": np.ones((2, 4))}  # the others stay
+    assert (other.states["gru_h"] == 1).all() and not (other.states["lstm_c"] == 0).all()
+
+
+def test_a_file_has_the_same_results(stepper, model, x, tmp_path):
+    path = tmp_path / "model.rnn"
+    stepper.save(path)
+    want = run(stepper, x)
+    np.testing.assert_allclose(want, model(x), atol=2e-6)
+    np.testing.assert_array_equal(run(steppers.load(path, batch_size=2), x), want)
+    by_three = run(steppers.load(path, batch_size=2, time=3), x)
+    np.testing.assert_allclose(by_three, want, atol=2e-6)
+    with pytest.raises(FileExistsError):
+        stepper.save(path)
+    report = rnn.export(model, tmp_path / "e.rnn", streaming=True, time=2, print_fn=None)
+    assert [layer.target_op for layer in report.layers] == ["rnn", "rnn"]
+    assert report.difference < 1e-5 and report.format == "rnn"
+    assert steppers.load(tmp_path / "e.rnn").time == 2
+    with pytest.raises(ValueError, match="streaming"):
+        rnn.export(model, tmp_path / "f.rnn", print_fn=None)
+
+
+def test_weights_are_a_snapshot_until_update(x):
+    model = chain(L.GRU(4, **SEQUENCES))
+    stepper = rnn.stepper(model, batch_size=2)
+    want = run(stepper, x)
+    model.set_weights([weight * 0.5 for weight in model.get_weights()])
+    stepper.reset()
+    np.testing.assert_array_equal(run(stepper, x), want)
+    stepper.reset()
+    stepper.update(model)
+    np.testing.assert_allclose(run(stepper, x), model(x), atol=2e-6)
+    before = stepper.states
+    stepper.update(model)
+    np.testing.assert_array_equal(
+        stepper.states["gru_h" if "gru_h" in before else next(iter(before))],
+        next(iter(before.values())),
+    )
+    with pytest.raises(ValueError, match="must have the"):
+        stepper.update(chain(L.GRU(5, **SEQUENCES)))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+def test_copies_have_the_states(stepper, x, copied):
+    run(stepper, x[:, :3])
+    other = copied(stepper)
+    np.testing.assert_array_equal(run(stepper, x[:, 3:]), run(other, x[:, 3:]))
+
+
+def test_inputs_of_other_kinds_are_converted(stepper, x):
+    want = stepper(x[:, :1])
+    wide = np.zeros((2, 2, SIZE), np.float32)
+    wide[:, :1] = x[:, :1]
+    frozen = x[:, :1].copy()
+    frozen.flags.writeable = False
+    shifted = np.frombuffer(b"\0" + x[:, :1].tobytes(), np.float32, offset=1).reshape(2, 1, SIZE)
+    for given in (
+        wide[:, :1],
+        np.asfortranarray(x[:, :1]),
+        x[:, :1].astype(np.float64),
+        x[:, :1].astype(">f4"),
+        x[:, :1].tolist(),
+        [x[:, :1]],
+        {"x": x[:, :1]},
+        keras.ops.convert_to_tensor(x[:, :1]),
+        frozen,
+        shifted,
+    ):
+        stepper.reset()
+        np.testing.assert_array_equal(stepper(given), want)
+    stepper.reset()
+    out = np.empty((2, 1, 4), np.float32)
+    assert stepper(x[:, :1], out=out) is out
+    np.testing.assert_array_equal(out, want)
+    stepper.reset()
+    assert stepper({"x": x[:, :1]}, out=[out]) is out
+
+
+def test_not_a_number_stays_in_its_row(stepper, x):
+    want = run(stepper, x)
+    stepper.reset()
+    x[0, 2] = np.nan
+    got = run(stepper, x)
+    np.testing.assert_array_equal(got[1], want[1])
+    assert np.isnan(got[0, 2:]).all() and not np.isnan(got[0, :2]).any()
+
+
+def test_wrong_arrays_are_errors_and_change_no_state(stepper, x):
+    stepper(x[:, :1])
+    before = stepper.states
+    good = np.empty((2, 1, 4), np.float32)
+    frozen = good.copy()
+    frozen.flags.writeable = False
+    for inputs, out in (
+        (x[:, :2], None),
+        (x[:1, :1], None),
+        (x[:, :1, :2], None),
+        (x[:, 0], None),
+        (x[:, :1].astype(np.complex64), None),
+        (np.full((2, 1, SIZE), "a"), None),
+        (np.full((2, 1, SIZE), None), None),
+        ({"y": x[:, :1]}, None),
+        ({}, None),
+        ([x[:, :1], x[:, :1]], None),
+        (None, None),
+        (x[:, :1], good.astype(np.float64)),
+        (x[:, :1], good[:, :, :3]),
+        (x[:, :1], frozen),
+        (x[:, :1], np.empty((2, 1, 8), np.float32)[:, :, ::2]),
+        (x[:, :1], [good, good]),
+        (x[:, :1], good.tolist()),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            stepper(inputs, out=out)
+    assert all((before[name] == state).all() for name, state in stepper.states.items())
+
+
+def test_memory_that_overlaps_is_an_error():
+    stepper = rnn.stepper(chain(L.GRU(SIZE, **SEQUENCES)))
+    array = np.zeros((1, 1, SIZE), np.float32)
+    with pytest.raises(ValueError, match="overlap"):
+        stepper(array, out=array)
+
+
+@pytest.mark.parametrize("name", ["batch_size", "time", "threads"])
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, "1", 2**40])
+def test_wrong_numbers(model, path, name, number):
+    with pytest.raises(ValueError, match=name):
+        rnn.stepper(model, **{name: number})
+    with pytest.raises(ValueError, match=name):
+        steppers.load(path, **{name: number})
+
+
+def test_wrong_states_and_rows(stepper):
+    for states in ({"h": np.zeros((2, 5))}, {"lstm_h": np.zeros((1, 5))}, {"lstm_h": "a"}, [1]):
+        with pytest.raises(ValueError, match="must|states"):
+            stepper.states = states
+    for rows in ([2], [-1], [0.5], ["a"], 2):
+        with pytest.raises(ValueError, match="rows"):
+            stepper.reset(rows)
+
+
+def test_wrong_models_and_files(tmp_path):
+    with pytest.raises(TypeError, match="model"):
+        rnn.stepper("model")
+    with pytest.raises(ValueError, match="built"):
+        rnn.stepper(keras.Sequential([L.LSTM(2)]))
+    with pytest.raises(ValueError, match="cannot stream"):
+        rnn.stepper(keras.Sequential([keras.Input((None, 2)), L.Dense(2)]))
+    with pytest.raises(OSError):
+        steppers.load(tmp_path / "absent.rnn")
+    (tmp_path / "other.rnn").write_bytes(b"PK\x03\x04" + bytes(100))
+    with pytest.raises(ValueError, match="export"):
+        steppers.load(tmp_path / "other.rnn")
+
+
+def test_steppers_run_side_by_side_and_one_has_one_thread(path, x):
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        made = [steppers.load(path, batch_size=2) for _ in range(4)]
+        results = list(pool.map(lambda stepper: run(stepper, x), made))
+        assert all((result == results[0]).all() for result in results)
+
+        wide = steppers.load(path, batch_size=256, time=64)
+        array = np.zeros((256, 64, SIZE), np.float32)
+
+        def call(_):
+            try:
+                return bool(np.isfinite(wide(array)).all())
+            except RuntimeError as error:
+                return "thread" in str(error)
+
+        assert all(pool.map(call, range(40)))
+
+
+def test_threads_do_not_change_the_result():
+    model = chain(L.LSTM(300, **SEQUENCES), L.Dense(600))
+    x = steps_of(model, batch=16, time=8)
+    content = rnn.stepper(model).__getstate__()["content"]
+    results = [steppers.Stepper(content, 16, 8, threads=n)(x) for n in (1, 2, 4)]
+    assert all((result == results[0]).all() for result in results)
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+def test_every_instruction_set_without_tensorflow(stepper, path, x, tmp_path, isa):
+    np.save(tmp_path / "x.npy", x)
+    code = (
+        "import sys, numpy as np\n"
+        "sys.modules['tensorflow'] = sys.modules['keras'] = None\n"
+        "from tf_rnn_ops import stepper\n"
+        "s, x = stepper.load(sys.argv[1], batch_size=2), np.load('x.npy')\n"
+        "np.save('y.npy', np.concatenate([s(x[:, t:t + 1]) for t in range(x.shape[1])], 1))\n"
+        "print(stepper.isa())\n"
+    )
+    environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": isa}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if done.stdout.strip() == isa:
+        np.testing.assert_allclose(np.load(tmp_path / "y.npy"), run(stepper, x), atol=2e-6)
+
+
+def test_a_forked_process_goes_on(stepper, x):
+    run(stepper, x[:, :2])
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, stepper(x[:, 2:3]).tobytes())
+        os._exit(0)
+    os.waitpid(child, 0)
+    np.testing.assert_array_equal(
+        np.frombuffer(os.read(reader, 1000), np.float32).reshape(2, 1, 4), stepper(x[:, 2:3])
+    )
