@@ -21,7 +21,11 @@ def content(graph: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> byte
         tensors: {name in the graph: array of float32 or int8}.
     """
     header: dict[str, Any] = {
-        "__metadata__": {"format": _FORMAT, "version": _VERSION, "graph": json.dumps(graph)}
+        "__metadata__": {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "graph": json.dumps(graph, allow_nan=False),
+        }
     }
     end = 0
     for name, array in tensors.items():

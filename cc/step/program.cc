@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cc/core/op/shapes.h"
+#include "cc/core/runtime/machine_limits.h"
 #include "cc/step/builder.h"
 
 namespace rnn_ops::step {
@@ -62,7 +63,7 @@ Status ChooseSize(const ModelFile& file, const char* name, int64_t wanted, int64
   }
   if (wanted != 0 && of_file != 0 && wanted != of_file) {
     return InvalidArgument(name, " must be ", of_file,
-                           ", which the model was exported with, but it is ", wanted);
+                           ", as in the model or its export, but it is ", wanted);
   }
   *size = std::max<int64_t>(wanted, std::max<int64_t>(of_file, 1));
   if (wanted < 0 || *size > kLargest) {
@@ -179,7 +180,10 @@ Status Block::Resize(int64_t bytes) {
   // A node may read a whole vector behind the last element.
   constexpr int64_t kAlignment = 64;
   const int64_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
-  data_.reset(std::aligned_alloc(kAlignment, size));
+  // WHY not all that the system promises: it ends a process that uses more than there is.
+  const int64_t memory = AvailableMemory();
+  const bool fits = memory == 0 || size <= memory / 2;
+  data_.reset(fits ? std::aligned_alloc(kAlignment, size) : nullptr);
   bytes_ = data_ == nullptr ? 0 : bytes;
   if (data_ == nullptr)
     return ResourceExhausted("there is not enough memory for ", bytes, " bytes");

@@ -61,7 +61,7 @@ struct State {
   Block buffers[2];
 };
 
-// What nodes use while a call runs.
+// The team and the states of a call, for its nodes.
 struct Call {
   Team* team;
   int from;  // the buffers of states to read

@@ -169,6 +169,9 @@ Status RnnNode::Make(NodeReader* reader) {
   has.time_major = false;
   RNN_OPS_RETURN_IF_ERROR(ReadAttrs(has, get, &attrs));
   attrs.time_major = false;
+  if (attrs.direction != Direction::kUnidirectional) {
+    return InvalidArgument("it reads its input backwards too, from the last step of a stream");
+  }
   CallShapes shapes;
   RNN_OPS_RETURN_IF_ERROR(ReadShapes(*reader, *op, attrs, &shapes));
 

@@ -49,7 +49,7 @@ void Workers::Schedule(std::function<void()> closure) {
     try {
       pool_->threads.emplace_back(&Pool::Work, pool_.get());
     } catch (const std::system_error&) {
-      // A process may not have more threads; the caller then works alone.
+      // A process may not have more threads; the caller then does all the work.
     }
   }
   pool_->ready.notify_one();

@@ -1,4 +1,4 @@
-// The threads of a stepper, beside its caller.
+// The threads of a stepper in addition to its caller.
 #pragma once
 
 #include <condition_variable>

@@ -44,6 +44,7 @@ OTHERS = {
     "layer norm": [lambda: L.LayerNormalization()],
     "layer norm bare": [lambda: L.LayerNormalization(center=False, scale=False, epsilon=0.1)],
     "relu": [lambda: L.ReLU(max_value=0.3, negative_slope=0.1, threshold=0.05)],
+    "relu without a largest": [lambda: L.ReLU(max_value=float("inf"))],
     "leaky": [lambda: L.LeakyReLU(negative_slope=0.2)],
     "elu": [lambda: L.ELU(alpha=0.7)],
     "softmax": [lambda: L.Softmax()],
@@ -227,6 +228,7 @@ REFUSED = {
     "activation": (lambda: L.Dense(2, activation=lambda x: x * 2), "activation"),
     "other axis": (lambda: L.Softmax(axis=1), "cannot stream"),
     "float16": (lambda: L.Dense(2, dtype="float16"), "float16"),
+    "parameters": (lambda: L.PReLU(shared_axes=[1]), "PReLU"),
     "lambda": (lambda: L.Lambda(lambda x: x**2), "lambda"),
 }
 

@@ -195,6 +195,18 @@ def test_wrong_numbers(model, path, name, number):
         steppers.load(path, **{name: number})
 
 
+def test_sizes_that_fit_no_memory(path):
+    for batch_size, time in ((2**30, 64), (2**30, 2**30)):
+        with pytest.raises((ValueError, MemoryError), match="large|memory"):
+            steppers.load(path, batch_size, time)
+
+
+def test_sizes_of_the_model_are_those_of_its_stepper():
+    x = keras.Input(batch_shape=(3, 2, SIZE))
+    stepper = rnn.stepper(keras.Model(x, L.GRU(2)(x)))
+    assert (stepper.batch_size, stepper.time) == (3, 2)
+
+
 def test_wrong_states_and_rows(stepper):
     for states in ({"h": np.zeros((2, 5))}, {"lstm_h": np.zeros((1, 5))}, {"lstm_h": "a"}, [1]):
         with pytest.raises(ValueError, match="must|states"):
@@ -207,6 +219,8 @@ def test_wrong_states_and_rows(stepper):
 def test_wrong_models_and_files(tmp_path):
     with pytest.raises(TypeError, match="model"):
         rnn.stepper("model")
+    with pytest.raises(TypeError, match="model"):
+        rnn.stepper(chain(L.GRU(2))).update(None)
     with pytest.raises(ValueError, match="built"):
         rnn.stepper(keras.Sequential([L.LSTM(2)]))
     with pytest.raises(ValueError, match="cannot stream"):

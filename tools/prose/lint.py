@@ -24,6 +24,8 @@ PROSE = (
     "cc/compat/*.cc",
     "cc/core/*.cc",
     "cc/core/*.h",
+    "cc/step/*.cc",
+    "cc/step/*.h",
     "cc/cpu/*.cc",
     "cc/cpu/*.h",
     "cc/xla/*.cc",

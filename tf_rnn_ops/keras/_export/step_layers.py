@@ -110,7 +110,7 @@ def _relu(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -
         "alpha": float(layer.negative_slope),
         "threshold": float(getattr(layer, "threshold", 0)),
     }
-    if getattr(layer, "max_value", None) is not None:
+    if getattr(layer, "max_value", None) not in (None, np.inf):
         fields["largest"] = float(layer.max_value)
     return graph.add("activation", layer.name, [value], value.has_time, activation="relu", **fields)
 

@@ -65,7 +65,7 @@ class Value(NamedTuple):
 
 
 def stepper(
-    model: keras.Model, batch_size: int = 1, time: int | None = None, threads: int = 1
+    model: keras.Model, batch_size: int | None = None, time: int | None = None, threads: int = 1
 ) -> Stepper:
     """Makes a stepper: the model, called step by step with numpy arrays, without TensorFlow's time for a call.
 
@@ -77,7 +77,7 @@ def stepper(
             call to call, as in export(streaming=True). It may have LSTM, GRU, SimpleRNN, the layers and stacks of
             this package, Dense, Conv1D, Embedding, activations, normalization over features, and layers that
             combine or reshape features, in any graph.
-        batch_size: B, the number of streams.
+        batch_size: B, the number of streams. None is that of the model, or 1 if it is open.
         time: T, the number of steps of a call. None is that of the model, or 1 if it is open.
         threads: The most threads of a call, including the caller's.
 
@@ -104,7 +104,6 @@ def stepper(
     # Here, because export imports this module.
     from tf_rnn_ops.keras._export import export
 
-    environment.check_model(model)
     export.check_numbers(batch_size, time)
     return Stepper(content(model), batch_size, time, threads)
 
@@ -113,6 +112,7 @@ def content(model: keras.Model) -> bytes:
     """The content of a file for a stepper of a model, with any B and T that the model accepts."""
     from tf_rnn_ops.keras._export import export
 
+    environment.check_model(model)
     with export.on_ops(model) as ours:
         return graph_of(ours, signatures.of(model, None)).content
 
@@ -278,6 +278,11 @@ class Graph:
             node["outputs"] += [""] * (k + 1 - len(node["outputs"]))
             node["outputs"][k] = self.name_for(f"{node['name']}_state_{k}")
             found = Value(node["outputs"][k], False)
+        elif (maker := self._makers.get(tensor.ref())) is not None:
+            try:
+                found = self._of_op(tensor, user)
+            except ValueError as error:
+                raise ValueError(f"A stepper cannot run {maker}. {_ADVICE}") from error
         else:
             found = self._of_op(tensor, user)
         self._values[tensor.ref()] = found
@@ -311,8 +316,6 @@ class Graph:
         if op.type == "ConcatV2" and _is_last_axis(op):
             inputs = [self.value(x, user) for x in op.inputs[:-1]]
             return self.add("concatenate", op.name, inputs, inputs[0].has_time)
-        if (maker := self._makers.get(tensor.ref())) is not None:
-            raise ValueError(f"A stepper cannot run {maker}. {_ADVICE}")
         raise ValueError(
             f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for "
             f"it. {_ADVICE}"
