@@ -54,7 +54,8 @@ def _make_parser():
         "shapes",
         nargs="*",
         default=["lstm"],
-        help="files of shapes, or names in benchmarks/shapes (default: lstm)",
+        help="files of shapes, or names in benchmarks/shapes (default: lstm); first 'step': python -m benchmarks.step "
+        "with the other arguments",
     )
     parser.add_argument(
         "--mode",
@@ -249,6 +250,11 @@ def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
 
 
 def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == ["step"]:
+        from benchmarks import step
+
+        return step.main(argv[1:])
     args = parse_args(argv)
     todo = [p for name in args.shapes for p in problems.read(shapes_path(name))]
     modes = {"both": [False, True], "inference": [False], "training": [True]}[args.mode]
@@ -256,7 +262,7 @@ def main(argv=None):
     environment = settings.isa_environment(args.isa)
     results = {
         "machine": machine.describe(),
-        "command": sys.argv[1:] if argv is None else argv,
+        "command": argv,
         "isa": args.isa,
         "environment": environment,
         "unrestricted": settings.UNRESTRICTED.get(args.isa, {}),

@@ -1,10 +1,9 @@
-"""Imports TensorFlow, if there is one, before the modules that need it.
+"""Imports TensorFlow before the modules that need it, or raises the ImportError of loader.import_tensorflow().
 
 WHY: the registration, which runs at the end of that import, imports some of these modules, and none of them may be
 half imported then.
 """
 
-import contextlib
+from tf_rnn_ops.native import loader
 
-with contextlib.suppress(Exception):  # a broken installation raises errors of any kind
-    import tensorflow  # noqa: F401
+loader.import_tensorflow()

@@ -98,14 +98,142 @@ def copied_package(tmp_path):
 
 @pytest.mark.parametrize(
     ("source", "named"),
-    [
-        ("raise ModuleNotFoundError('No module named tensorflow')", "cannot be imported"),
-        *((f"__version__ = {v!r}", v) for v in ("2.17.1", "2.99.0-rc1", "3.21.0", "2.2.1")),
-    ],
+    [(f"__version__ = {v!r}", v) for v in ("2.17.1", "2.99.0-rc1", "3.21.0", "2.2.1")],
 )
 def test_no_tensorflow_of_these_versions(source, named, fake_tensorflow):
     line = _warning(_run("-c", WITHOUT_OPS, path=fake_tensorflow(source), imported=False))
     assert f"TensorFlow {ANY_OF}, " in line and named in line and "pip install" in line
+
+
+# Ways in which a Python has no TensorFlow, as code before the import.
+NO_TENSORFLOW = {
+    "not found": """
+import sys
+class Blocks:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("tensorflow", "keras"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocks())
+""",
+    "None in sys.modules": "import sys; sys.modules['tensorflow'] = sys.modules['keras'] = None\n",
+}
+WITHOUT_TENSORFLOW = """
+import importlib
+import sys
+import warnings
+
+warnings.simplefilter("error")
+import tf_rnn_ops
+from tf_rnn_ops import stepper
+import numpy as np
+
+x, want = (np.load(path) for path in sys.argv[2:])
+stream = stepper.load(sys.argv[1], batch_size=2)
+got = np.concatenate([stream(x[:, t : t + 1]) for t in range(x.shape[1])], 1)
+np.testing.assert_allclose(got, want, atol=2e-6)
+assert tf_rnn_ops.params.Layout("gru", 1, 3, 2).size == 63
+for name in 2 * ("contrib", "keras", "plain", "portable"):
+    try:
+        importlib.import_module(f"tf_rnn_ops.{name}")
+    except ImportError as error:
+        assert "tf_rnn_ops needs TensorFlow" in str(error) and "pip install" in str(error), error
+    else:
+        raise AssertionError(f"{name} needs no TensorFlow")
+assert not [n for n in ("tensorflow", "keras") if sys.modules.get(n) is not None]
+"""
+
+
+@pytest.fixture(scope="module")
+def step_file(tmp_path_factory):
+    """The paths of a file for a stepper, of inputs and of what the model returns."""
+    import keras
+
+    import tf_rnn_ops.keras
+
+    paths = [tmp_path_factory.mktemp("step") / name for name in ("model.rnn", "x.npy", "want.npy")]
+    layer = keras.layers.LSTM(4, return_sequences=True)
+    model = keras.Sequential([keras.Input((None, 3)), layer, keras.layers.Dense(2)])
+    x = np.random.default_rng(0).normal(size=(2, 5, 3)).astype("float32")
+    tf_rnn_ops.keras.stepper(model).save(paths[0])
+    np.save(paths[1], x)
+    np.save(paths[2], model(x))
+    return paths
+
+
+@pytest.mark.parametrize("case", NO_TENSORFLOW)
+def test_steppers_run_without_tensorflow(case, step_file):
+    """`import tf_rnn_ops` is silent then, and the modules that need TensorFlow raise an ImportError."""
+    result = _run("-c", NO_TENSORFLOW[case] + WITHOUT_TENSORFLOW, *step_file, imported=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_ops_without_tensorflow():
+    result = _run("-c", NO_TENSORFLOW["not found"] + WITHOUT_OPS, imported=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("removed", ["_tf_rnn_ops_step.so", "_tf_rnn_ops_baseline.so"])
+def test_a_stepper_without_its_libraries(removed, copied_package, step_file):
+    _copy(*(path.name for path in PACKAGE.glob("_tf_rnn_ops*.so") if path.name != removed))(
+        copied_package
+    )
+    code = NO_TENSORFLOW["not found"] + "import tf_rnn_ops.stepper"
+    result = _run("-c", code, path=copied_package.parent, imported=False)
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: tf_rnn_ops.stepper cannot load its library: ")
+    assert removed in last and "install the wheel for this machine again" in last
+
+
+REGISTERED = """
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry, ops
+assert op_def_registry.get("TfRnnOps>LayerRNN") is not None
+assert callable(ops.gradient_registry.lookup("TfRnnOps>LayerRNN"))
+"""
+MODULES = [
+    "autodiff.gradients",
+    "autodiff.second_gradients",
+    "autodiff.vectorized",
+    "contrib",
+    "diagnosis",
+    "keras",
+    "params",
+    "plain",
+    "portable",
+    "raw_ops",
+    "registration",
+    "stepper",
+    "stock",
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_each_module_may_be_imported_first(name):
+    """The registration imports modules while others are being imported: none may be half imported."""
+    code = f"import tf_rnn_ops.{name}\n{REGISTERED}"
+    result = _run("-W", "error::UserWarning", "-c", code, imported=False)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import tensorflow\nimport tf_rnn_ops\n",
+        "import tf_rnn_ops\n",
+        # A package may look for TensorFlow before it imports it.
+        "import tf_rnn_ops\nimport importlib.util\nimportlib.util.find_spec('tensorflow')\n",
+    ],
+)
+def test_the_registration_needs_no_order(code):
+    result = _run("-W", "error::UserWarning", "-c", code + REGISTERED, imported=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_importing_the_package_does_not_import_tensorflow():
+    code = "import sys, tf_rnn_ops; print(*sys.modules)"
+    result = _run("-c", code, imported=False)
+    assert result.returncode == 0, result.stderr
+    assert not {"tensorflow", "keras"} & set(result.stdout.split())
 
 
 def _write_foreign(folder):

@@ -33,6 +33,7 @@ from benchmarks import (  # noqa: E402
     run,
     settings,
     speech,
+    step,
 )
 
 
@@ -388,6 +389,50 @@ def test_streaming(measure, tmp_path):
     assert list(row["call"]) == list(row["loop"])
     assert {"nothing", "tf_rnn_ops LayerRNN", "Keras layer"} <= set(row["call"])
     assert all(seconds > 0 for kind in ("call", "loop") for seconds in row[kind].values())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_step(measure, tmp_path, dtype):
+    """As `make bench BENCH_ARGS=step` runs it."""
+    options = ["step", "--steps", 1, 3, "--batches", 2, "--sizes", "5,4", "--rounds", 2]
+    options += ["--dtypes", dtype, "--output", tmp_path]
+    results, printed = measure.script("run", *options, result=tmp_path / "step.json")
+    assert printed.startswith(results["machine"]["cpu"])
+    *layers, model, _ = results["rows"]
+    assert [row["problem"]["T"] for row in results["rows"]] == [1, 3, 1, 3, 1, 3]
+    assert all(step.OURS in row["seconds"] for row in results["rows"])
+    assert {"ONNX Runtime", "ONNX Runtime binding"} <= set(model["seconds"])
+    exported = {"ONNX Runtime", "ONNX Runtime binding", step.OP} if dtype == "float32" else set()
+    assert all(exported <= set(row["seconds"]) for row in layers)
+    assert all("differ" not in reason for row in layers for reason in row["left_out"].values())
+    assert all(min(times) > 0 for row in layers for times in row["seconds"].values())
+    assert (tmp_path / "step.md").read_text().count("\n| lstm") == 2
+
+
+def test_step_leaves_out_a_library_whose_results_differ(monkeypatch):
+    x = np.ones((1, 1, 2), np.float32)
+    calls = {"right": lambda: x, "wrong": lambda: 2 * x, "forgets": iter([x, x]).__next__}
+    for name, call in calls.items():
+        monkeypatch.setitem(step.LIBRARIES, name, lambda case, call=call: call)
+    case = step.Case(problems.Problem("lstm", 1, 1, 2, 2), None, x, None, None)
+    ready, absent = step.prepare(case, np.ones((1, 2, 2), np.float32), list(calls))
+    assert list(ready) == ["right", "forgets"] and "differ" in absent["wrong"]
+    monkeypatch.setitem(step.LIBRARIES, "forgets", lambda case: iter([x, x]).__next__)
+    _, absent = step.prepare(case, np.array([[[1, 1], [3, 3]]], np.float32), ["forgets"])
+    assert "differ" in absent["forgets"]
+
+
+def test_step_ratios_are_of_the_fastest_other_library():
+    seconds = {step.OURS: [2e-6, 4e-6], "A": [6e-6, 6e-6], "B": [3e-6, 9e-6], step.OP: [1e-6]}
+    row = {"name": "x", "problem": {"T": 3}, "seconds": seconds}
+    assert step.ratio(row) == pytest.approx(2) and step.ratio(row, min) == pytest.approx(1.5)
+    alone = {**row, "seconds": {step.OURS: [1e-6]}}
+    assert step.ratio(alone) is None
+    assert (
+        step.summary([row, alone]) == "T=3: ratio 2.00 (2.00 to 2.00), 1 of 1 cases level or faster"
+    )
+    assert step.line(row, [step.OURS, "absent"]) == "| x | 3 (2) |  | 2.00 | 1.50 |"
 
 
 @pytest.mark.thorough

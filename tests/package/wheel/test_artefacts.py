@@ -29,6 +29,10 @@ MACHINE = os.environ.get("TF_RNN_OPS_MACHINE", "x86_64")
 VARIANTS = ["_tf_rnn_ops_avx2.so", "_tf_rnn_ops_avx512.so"] if MACHINE == "x86_64" else []
 BASELINE = "_tf_rnn_ops_baseline.so"
 KERNELS = [BASELINE, *VARIANTS]
+# What calls the kernels without TensorFlow: a C interface, and the same for Python.
+STEP = "_tf_rnn_ops_step.so"
+STEP_PYTHON = "_tf_rnn_ops_step_python.abi3.so"
+STEP_LIBRARIES = [STEP, STEP_PYTHON]
 x86_64_only = pytest.mark.skipif(MACHINE != "x86_64", reason="about instructions of x86-64")
 TENSORFLOW = "libtensorflow_framework.so.2"
 TENSORFLOW_XLA = "libtensorflow_cc.so.2"
@@ -50,14 +54,20 @@ def libraries(unpacked):
 
 
 def test_wheel_has_the_expected_libraries(libraries):
-    assert set(libraries) == {*OP_LIBRARIES, *KERNELS}
+    assert set(libraries) == {*OP_LIBRARIES, *KERNELS, *STEP_LIBRARIES}
 
 
+# The functions that a header declares.
+STEP_FUNCTIONS = re.findall(
+    r"^[\w *]+?\b(rnn_step_\w+)\(", (ROOT / "cc/step/rnn_step.h").read_text(), re.MULTILINE
+)
 EXPORTS = {
     **dict.fromkeys(MAIN, {"tf_rnn_ops_cpu_isa", "tf_rnn_ops_cpu_isa_reason"}),
     **dict.fromkeys(STOCK, {"tf_rnn_ops_stock_ops"}),
     **dict.fromkeys(XLA, {"tf_rnn_ops_xla_enable_stock_ops"}),
     **dict.fromkeys(VARIANTS, {"tf_rnn_ops_kernel_table"}),
+    STEP: set(STEP_FUNCTIONS),
+    STEP_PYTHON: {"PyInit__tf_rnn_ops_step_python"},
 }
 
 
@@ -73,7 +83,7 @@ def test_the_baseline_exports_what_libraries_of_ops_share(libraries):
     header = (ROOT / "cc/cpu/dispatch/kernel_table.h").read_text()
     version = re.search(r"kKernelTableVersion = (\d+);", header)[1]
     assert re.fullmatch(rf"_Z\w+BaselineKernelTableILi{version}EL[my]\d+E\w+", name)
-    for library in OP_LIBRARIES:
+    for library in [*OP_LIBRARIES, STEP]:
         assert name in elf.dynamic_symbols(libraries[library])
 
 
@@ -98,23 +108,42 @@ def test_kernels_need_the_system_only(libraries, name):
     assert elf.needed(libraries[name]) <= SYSTEM
 
 
+@pytest.mark.parametrize(("name", "own"), [(STEP, BASELINE), (STEP_PYTHON, STEP)])
+def test_step_libraries_need_one_library_beside_them_and_the_system_only(libraries, name, own):
+    needed = elf.needed(libraries[name])
+    assert own in needed and needed <= SYSTEM | {own}
+    # Where a system before glibc 2.34 has the functions of cc/compat/old_libc.cc.
+    assert {"libdl.so.2", "libpthread.so.0"} <= needed
+
+
+def test_the_extension_module_uses_the_stable_abi_of_python(libraries):
+    """With one file for every Python since 3.10, no name may be private or newer."""
+    names = {n for n in elf.dynamic_symbols(libraries[STEP_PYTHON]) if re.match("_?Py", n)}
+    names -= EXPORTS[STEP_PYTHON]
+    assert names and {n for n in names if n.startswith("_")} == set()
+    header = (ROOT / "cc/step/python_min.h").read_text()
+    assert {n for n in names if not re.search(rf"\b{n}\b", header)} == set()
+    assert not any(re.match("_?Py", n) for n in elf.dynamic_symbols(libraries[STEP]))
+
+
 @pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS])
 def test_no_thread_is_started(libraries, name):
-    # All threads belong to the framework, so we have no thread that can fail to start.
+    # All threads belong to the framework, so we have no thread that can fail to start. A stepper has
+    # no framework: cc/step/workers.cc starts threads.
     assert {n for n in elf.dynamic_symbols(libraries[name]) if "thread_create" in n} == set()
     assert not any("_M_start_thread" in n for n in elf.dynamic_symbols(libraries[name]))
 
 
-@pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS])
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS, *STEP_LIBRARIES])
 def test_run_path(libraries, name):
-    assert elf.run_paths(libraries[name]) == (["$ORIGIN"] if name in OP_LIBRARIES else [])
+    assert elf.run_paths(libraries[name]) == ([] if name in KERNELS else ["$ORIGIN"])
 
 
 # Those of manylinux_2_27, TensorFlow 2.21's own tag.
 NEWEST = {"GLIBC": (2, 27), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
 
 
-@pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS])
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS, *STEP_LIBRARIES])
 def test_symbol_versions(libraries, name):
     """cc/compat/old_libc.cc replaces what the linker would take in a newer version."""
     needed = elf.needed_versions(libraries[name])
@@ -133,10 +162,11 @@ def test_kernels_have_no_static_constructors(libraries, name):
 
 
 @x86_64_only
-@pytest.mark.parametrize("name", [*OP_LIBRARIES, BASELINE])
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, BASELINE, *STEP_LIBRARIES])
 def test_baseline_code(libraries, name):
     code = elf.Code(libraries[name])
-    assert code.registers["xmm"] > 1000
+    # The extension module does not compute.
+    assert code.registers["xmm"] > 1000 or name == STEP_PYTHON
     assert code.registers["ymm"] == code.registers["zmm"] == 0
     # AVX code with only xmm registers would pass the test above.
     assert code.instructions("v(mov|mul|add|fmadd|xor)[a-z0-9]*") == []

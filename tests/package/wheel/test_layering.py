@@ -15,7 +15,7 @@ PACKAGE = ROOT / "tf_rnn_ops"
 # {room: the rooms and other packages that it may import}. `_` has the private modules in PACKAGE itself, which
 # every room may import. Other modules may import everything, and no room imports them.
 MAY_IMPORT = {
-    "_": "params/keras keras numpy tensorflow",
+    "_": "native params/keras keras numpy tensorflow",
     "native": "numpy tensorflow",
     "params": "numpy",
     "params/keras": "params numpy",
