@@ -1,7 +1,9 @@
 """Initializers for several weights of one layer."""
 
+from typing import Any
 
-def nth_use(initializer, index):
+
+def nth_use(initializer: Any, index: int) -> Any:
     """Returns the initializer for the index-th of several weights.
 
     An initializer of Keras returns the same values at each call, so each weight gets its own copy with its

@@ -4,7 +4,7 @@ The op registry has the same signatures, but lacks our ops if no library fits. t
 compares the two.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Iterable, Mapping, NamedTuple
 
 PREFIX = "TfRnnOps>"
 """The prefix of the names of our ops in the registry."""
@@ -89,7 +89,12 @@ _OF_FIRST, _OF_V2, _OF_V3 = (
 )
 
 
-def _op(inputs, outputs, *attrs, optional=()):
+def _op(
+    inputs: Iterable[str],
+    outputs: Iterable[str],
+    *attrs: Mapping[str, Any],
+    optional: tuple[str, ...] = (),
+) -> Op:
     return Op(
         tuple(inputs),
         tuple(outputs),
@@ -98,7 +103,13 @@ def _op(inputs, outputs, *attrs, optional=()):
     )
 
 
-def _gradient(forward, of, reserves, *attrs, optional=()):
+def _gradient(
+    forward: Iterable[str],
+    of: Iterable[str],
+    reserves: Iterable[str],
+    *attrs: Mapping[str, Any],
+    optional: tuple[str, ...] = (),
+) -> Op:
     """A gradient op, from the inputs of the forward op and the names of the inputs with gradients."""
     backprop = [f"{name}_backprop" for name in of]
     return _op([*forward, *RESULTS, *UPSTREAM, *reserves], backprop, *attrs, optional=optional)

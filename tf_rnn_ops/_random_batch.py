@@ -96,7 +96,7 @@ def _texts(layers: list[keras.layers.Layer], specs: list) -> Any:
     return _vocabulary(layers, keras.layers.StringLookup) or _random_arrays.TEXTS
 
 
-def _vocabulary(layers: list[keras.layers.Layer], cls) -> list:
+def _vocabulary(layers: list[keras.layers.Layer], cls: type[keras.layers.Layer]) -> list:
     """The words of the lookup layers of a class, without that of an unknown word."""
     lookups = [layer for layer in layers if isinstance(layer, cls)]
     return [

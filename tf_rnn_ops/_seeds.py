@@ -1,11 +1,13 @@
 """The seeds of dropout, drawn from Keras's generators."""
 
+from typing import Any, Callable, Sequence
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 
-def checked(seed):
+def checked(seed: Any) -> int | keras.random.SeedGenerator | None:
     """Returns the argument `seed` of a layer: None, an int or a keras.random.SeedGenerator.
 
     Raises:
@@ -22,28 +24,30 @@ def checked(seed):
     )
 
 
-def to_config(seed):
+def to_config(seed: int | keras.random.SeedGenerator | None) -> Any:
     """The inverse of `checked` for get_config."""
     if isinstance(seed, keras.random.SeedGenerator):
         return keras.saving.serialize_keras_object(seed)
     return seed
 
 
-def generator(seed):
+def generator(seed: int | keras.random.SeedGenerator | None) -> keras.random.SeedGenerator:
     """The generator of a layer's random numbers. Its state is a variable of the layer that holds it."""
     if isinstance(seed, keras.random.SeedGenerator):
         return seed
     return keras.random.SeedGenerator(seed)
 
 
-def replayed(fn, generators):
+def replayed(
+    fn: Callable[..., Any], generators: Sequence[keras.random.SeedGenerator]
+) -> Callable[..., Any]:
     """Wraps fn so that recomputation reuses the random state of the first call.
 
     A later call does not change the generators.
     """
     starts = None
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal starts
         states = [tf.identity(seeds.state.value) for seeds in generators]
         if starts is None:
@@ -60,7 +64,7 @@ def replayed(fn, generators):
     return call
 
 
-def draw(seeds):
+def draw(seeds: keras.random.SeedGenerator) -> tf.Tensor:
     """Draws the seed of one call of StatelessCudnnRNNV3, int64 [2].
 
     The replicas of a tf.distribute strategy have equal states; each replica gets its own seed.

@@ -1,10 +1,12 @@
 """A check that an object runs the methods of its class in Keras or PyTorch, without overriding them."""
 
+from typing import Iterable, Sequence
+
 KERAS = ("keras", "keras_core", "tensorflow", "tf_keras", "tf_rnn_ops")
 TORCH = ("torch",)
 
 
-def overridden_method(instance, methods, packages):
+def overridden_method(instance: object, methods: Iterable[str], packages: Sequence[str]) -> str:
     """The first of the methods that a class outside of these packages defines, or ''.
 
     Args:
@@ -21,6 +23,6 @@ def overridden_method(instance, methods, packages):
     return ""
 
 
-def maker(instance, method):
+def maker(instance: object, method: str) -> type | None:
     """The class that defines a method of an object, or None."""
     return next((cls for cls in type(instance).__mro__ if method in vars(cls)), None)

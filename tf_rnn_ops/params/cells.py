@@ -1,8 +1,9 @@
 """The weights of each layer and direction with stacked gates: the form between buffer and framework."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params.layout import DIRECTIONS, GATES, Layout
 
@@ -44,7 +45,7 @@ class Cell(NamedTuple):
     projection: Any = None
 
 
-def to_cells(layout, params):
+def to_cells(layout: Layout, params: ArrayLike) -> list[Cell]:
     """Splits a buffer. Skipped input weights become identity matrices.
 
     Args:
@@ -76,7 +77,7 @@ def to_cells(layout, params):
     return cells
 
 
-def converted(rnn_mode, cells, num_dirs):
+def converted(rnn_mode: str, cells: Sequence[Cell], num_dirs: int) -> Converted:
     """The Converted of the Cells of all layers, with linear_input."""
     weights, biases = [], []
     for cell in cells:
@@ -93,12 +94,12 @@ def converted(rnn_mode, cells, num_dirs):
     return Converted(layout, layout.pack(weights, biases))
 
 
-def add_exactly(first, second):
+def add_exactly(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Adds two arrays. If one element is 0, the result has the exact bits of the other, also if it is -0."""
     return np.where(second == 0, first, np.where(first == 0, second, first + second))
 
 
-def check_shape(name, array, wanted):
+def check_shape(name: str, array: np.ndarray, wanted: Sequence[int]) -> np.ndarray:
     """Returns the array.
 
     Raises:
@@ -109,7 +110,7 @@ def check_shape(name, array, wanted):
     return array
 
 
-def as_list(source, wanted):
+def as_list(source: Any, wanted: str) -> list:
     """Returns `source`, the argument of a converter, as a list.
 
     Raises:
@@ -124,12 +125,12 @@ def as_list(source, wanted):
     raise not_a_source(source, wanted)
 
 
-def not_a_source(source, wanted):
+def not_a_source(source: object, wanted: str) -> TypeError:
     """The error of a converter for an argument other than `wanted`."""
     return TypeError(f"source must be {wanted}, but it is of type {type(source).__name__}.")
 
 
-def as_array(name, value, rank):
+def as_array(name: str, value: Any, rank: int) -> np.ndarray:
     """Returns the numpy array of a framework's tensor.
 
     Raises:
@@ -151,7 +152,7 @@ def as_array(name, value, rank):
     return array
 
 
-def gate_count(name, rows, units):
+def gate_count(name: str, rows: int, units: int) -> int:
     """G of weights with `rows` rows or columns for all gates.
 
     Raises:
@@ -165,7 +166,7 @@ def gate_count(name, rows, units):
     )
 
 
-def mode_of(gates, rnn_mode, needed_for):
+def mode_of(gates: int, rnn_mode: str | None, needed_for: str) -> str:
     """The rnn_mode of weights with `gates` gates.
 
     Raises:

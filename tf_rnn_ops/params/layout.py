@@ -4,7 +4,7 @@ This module mirrors cc/core/op/param_layout; docs/param-layout.md describes both
 """
 
 import operator
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,7 +61,7 @@ class Block(NamedTuple):
         """The position after the last element."""
         return self.offset + self.size
 
-    def __str__(self):
+    def __str__(self) -> str:
         gate = f", gate {self.gate}" if self.gate else ""
         return f"layer {self.layer}, direction {self.direction}, {self.source}{gate}"
 
@@ -181,7 +181,7 @@ class Layout:
         )
         return weights, biases
 
-    def _checked_projection(self, num_proj):
+    def _checked_projection(self, num_proj: Any) -> int:
         num_proj = _at_least("num_proj", num_proj, 0)
         if num_proj and self.rnn_mode != "lstm":
             raise ValueError(
@@ -195,7 +195,7 @@ class Layout:
             )
         return 0 if num_proj == self.num_units else num_proj
 
-    def _resolve_input_mode(self):
+    def _resolve_input_mode(self) -> None:
         same = self.input_size == self.num_units
         if self.input_mode == "auto_select":
             self.input_mode = "skip_input" if same else "linear_input"
@@ -205,20 +205,28 @@ class Layout:
                 f"{self.input_size} and num_units is {self.num_units}."
             )
 
-    def _blocks(self):
+    def _blocks(self) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
         gates = GATES[self.rnn_mode]
         units = self.num_units
         hidden = self.num_proj or units
         num_dirs = self.num_directions
         end = 0
 
-        def take(blocks, layer, direction, source, gate, shape):
+        def take(
+            blocks: list[Block],
+            layer: int,
+            direction: int,
+            source: str,
+            gate: str,
+            shape: tuple[int, ...],
+        ) -> None:
             nonlocal end
             blocks.append(Block(layer, direction, source, gate, end, shape))
             end = blocks[-1].end
 
         pseudo_layers = [(k, d) for k in range(self.num_layers) for d in range(num_dirs)]
-        weights, biases = [], []
+        weights: list[Block] = []
+        biases: list[Block] = []
         for layer, direction in pseudo_layers:
             inputs = num_dirs * hidden
             if layer == 0:
@@ -242,14 +250,14 @@ def arguments_of(layout: Layout) -> tuple[Any, ...]:
     return tuple(getattr(layout, n) for n in (*names, "input_mode", "direction", "num_proj"))
 
 
-def _one_of(name, value, choices):
+def _one_of(name: str, value: Any, choices: Sequence[str]) -> str:
     if value in choices:
         return value
     listed = ", ".join(repr(choice) for choice in choices[:-1])
     raise ValueError(f"{name} must be {listed} or {choices[-1]!r}, but it is {value!r}.")
 
 
-def _at_least(name, value, least):
+def _at_least(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ValueError(f"{name} must be an integer, but it is {value!r}.")
     number = operator.index(value)
@@ -258,14 +266,16 @@ def _at_least(name, value, least):
     return number
 
 
-def _checked_arrays(name, arrays, blocks):
-    arrays = [np.asarray(array) for array in arrays]
-    if len(arrays) != len(blocks):
-        raise ValueError(f"{name} must be {len(blocks)} arrays, but there are {len(arrays)}.")
-    for k, (array, block) in enumerate(zip(arrays, blocks)):
+def _checked_arrays(
+    name: str, arrays: Iterable[ArrayLike], blocks: Sequence[Block]
+) -> list[np.ndarray]:
+    checked = [np.asarray(array) for array in arrays]
+    if len(checked) != len(blocks):
+        raise ValueError(f"{name} must be {len(blocks)} arrays, but there are {len(checked)}.")
+    for k, (array, block) in enumerate(zip(checked, blocks)):
         if array.shape != block.shape:
             raise ValueError(
                 f"{name}[{k}] ({block}) must have shape {block.shape}, but its shape is "
                 f"{array.shape}."
             )
-    return arrays
+    return checked

@@ -1,19 +1,20 @@
 """Conversion of weights from tf.compat.v1.nn.rnn_cell.LSTMCell to ProjectedLSTM."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params.gates import order
 
 
 def from_lstm_cell(
-    kernel,
-    bias,
+    kernel: ArrayLike,
+    bias: ArrayLike,
     *,
-    projection=None,
-    w_i_diag=None,
-    w_f_diag=None,
-    w_o_diag=None,
-    forget_bias=1.0,
+    projection: ArrayLike | None = None,
+    w_i_diag: ArrayLike | None = None,
+    w_f_diag: ArrayLike | None = None,
+    w_o_diag: ArrayLike | None = None,
+    forget_bias: float = 1.0,
 ) -> list[np.ndarray]:
     """Converts the weights of TensorFlow 1's LSTMCell.
 
@@ -55,10 +56,11 @@ def from_lstm_cell(
         hidden, extra = projection.shape[1], [projection]
     diagonals = {"w_i_diag": w_i_diag, "w_f_diag": w_f_diag, "w_o_diag": w_o_diag}
     if any(w is not None for w in diagonals.values()):
-        for name, w in diagonals.items():
-            if np.shape(w) != (units,):
-                raise ValueError(f"{name} must be [{units}] like the others, but it is {w}.")
-        extra.append(np.stack([np.asarray(w) for w in diagonals.values()]))
+        arrays = {name: np.asarray(w) for name, w in diagonals.items()}
+        for name, array in arrays.items():
+            if array.shape != (units,):
+                raise ValueError(f"{name} must be [{units}] like the others, but it is {array}.")
+        extra.append(np.stack(list(arrays.values())))
     inputs = kernel.shape[0] - hidden
     if inputs < 1:
         raise ValueError(

@@ -1,7 +1,7 @@
 """Conversion from and to state dicts of PyTorch's LSTM, GRU and RNN modules, without importing torch."""
 
 import re
-from typing import Any
+from typing import Any, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,7 +71,7 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
     has_bias = any(kind.startswith("bias") for kind, _, _ in parts)
     projects = any(kind == "weight_hr" for kind, _, _ in parts)
 
-    def get(name, rank):
+    def get(name: str, rank: int) -> np.ndarray:
         if name not in tensors:
             raise ValueError(
                 f"state_dict has no {prefix}{name}, which belongs to the other tensors."
@@ -87,10 +87,13 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
         raise ValueError(f"{prefix}weight_hr_l0 must belong to an LSTM, but the others to {mode}.")
     input_size = get("weight_ih_l0", rank=2).shape[1]
 
-    def cell(layer, suffix):
+    def cell(layer: int, suffix: str) -> Cell:
         where = f"_l{layer}{suffix}"
         width = input_size if layer == 0 else len(suffixes) * hidden
-        shapes = {"weight_ih": (gates * units, width), "weight_hh": (gates * units, hidden)}
+        shapes: dict[str, tuple[int, ...]] = {
+            "weight_ih": (gates * units, width),
+            "weight_hh": (gates * units, hidden),
+        }
         if projects:
             shapes["weight_hr"] = (hidden, units)
         if has_bias:
@@ -144,7 +147,7 @@ def to_torch(
         layer, direction = divmod(k, layout.num_directions)
         where = f"_l{layer}" + ("_reverse" if direction else "")
         gates, units, _ = cell.w.shape
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "weight_ih": cell.w.reshape(gates * units, -1),
             "weight_hh": cell.r.reshape(gates * units, -1),
         }
@@ -159,7 +162,7 @@ def to_torch(
     return state_dict
 
 
-def _mode_of_module(module, prefix, rnn_mode):
+def _mode_of_module(module: Any, prefix: str, rnn_mode: str | None) -> str | None:
     """'rnn_tanh' or 'rnn_relu' for a torch.nn.RNN, otherwise the given mode.
 
     Raises:
@@ -194,7 +197,7 @@ def _mode_of_module(module, prefix, rnn_mode):
     return f"rnn_{nonlinearity}"
 
 
-def _select(state_dict, prefix):
+def _select(state_dict: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The tensors of the module, without the prefix."""
     tensors = {n[len(prefix) :]: t for n, t in state_dict.items() if n.startswith(prefix)}
     # A name with another dot belongs to a submodule.
@@ -211,7 +214,7 @@ def _select(state_dict, prefix):
     return weights
 
 
-def _check_not_computed(state_dict, prefix):
+def _check_not_computed(state_dict: Mapping[str, Any], prefix: str) -> None:
     """Rejects tensors from which PyTorch computes a weight in each call.
 
     Raises:
@@ -233,7 +236,7 @@ def _check_not_computed(state_dict, prefix):
             )
 
 
-def _hint(state_dict, weights):
+def _hint(state_dict: Mapping[str, Any], weights: Mapping[str, Any]) -> str:
     """Where the tensors are instead, or nothing."""
     prefixes = {n.removesuffix("weight_ih_l0") for n in state_dict if n.endswith(".weight_ih_l0")}
     if prefixes:

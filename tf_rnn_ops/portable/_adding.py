@@ -18,7 +18,7 @@ _OUTPUTS = {
 class Adding:
     """A graph or function that gets new nodes."""
 
-    def __init__(self, nodes: Any, host: Any):
+    def __init__(self, nodes: Any, host: Any) -> None:
         """`nodes`: its nodes. `host`: the function, or None for the graph itself."""
         self._nodes, self._host = nodes, host
         self._by_name = {node.name: node for node in nodes}

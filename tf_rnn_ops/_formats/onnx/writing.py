@@ -21,14 +21,14 @@ OPSET = formats.OPSETS[-1]
 
 
 def write(
-    saved_model,
-    filepath,
+    saved_model: str,
+    filepath: str,
     *,
-    signature="serving_default",
-    loops=True,
-    weight_format=None,
-    opset=OPSET,
-):
+    signature: str = "serving_default",
+    loops: bool = True,
+    weight_format: str | None = None,
+    opset: int = OPSET,
+) -> list[ExportedLayer]:
     """Writes a file of ONNX. `opset`: one of formats.OPSETS."""
     register()
     import onnx

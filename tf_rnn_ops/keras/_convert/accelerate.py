@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from typing import Any, Callable, Sequence
 
 import keras
 import tensorflow as tf
@@ -31,13 +32,13 @@ class Acceleration:
         'Acceleration'
     """
 
-    def __enter__(self):
+    def __enter__(self) -> "Acceleration":
         with switch.lock:
             switch.enter(self)
             _patch()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         with switch.lock:
             switch.leave(self)
             _unpatch_if_unused()
@@ -97,7 +98,7 @@ def accelerate() -> Acceleration:
     return token
 
 
-def _listed(names):
+def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(map(repr, names[:_NAMED]))
     return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} other models"
 
@@ -115,7 +116,7 @@ def restore() -> None:
         _unpatch_if_unused()
 
 
-def _patch():
+def _patch() -> None:
     if _replaced:
         return
     for cls in (*_LAYERS, keras.layers.RNN):
@@ -128,16 +129,16 @@ def _patch():
             _patches.put(cls, name, value)
 
 
-def _is_plain_rnn(layer):
+def _is_plain_rnn(layer: keras.layers.Layer) -> bool:
     """Whether a layer is an RNN and not a subclass. Subclasses call the method of RNN too."""
     return type(layer) is keras.layers.RNN
 
 
-def _is_any(layer):
+def _is_any(layer: keras.layers.Layer) -> bool:
     return True
 
 
-def _unpatch_if_unused():
+def _unpatch_if_unused() -> None:
     if switch.active():
         return
     for (cls, name), (original, ours) in _replaced.items():
@@ -150,9 +151,13 @@ def _unpatch_if_unused():
     _replaced.clear()
 
 
-def _inner_loop(original, concerns):
+def _inner_loop(
+    original: Callable[..., Any], concerns: Callable[[keras.layers.Layer], bool]
+) -> Callable[..., Any]:
     @functools.wraps(original)
-    def inner_loop(self, sequences, initial_state, mask, training=False):
+    def inner_loop(
+        self: Any, sequences: Any, initial_state: Any, mask: Any, training: Any = False
+    ) -> Any:
         loop = functools.partial(original, self)
         if not switch.active() or not concerns(self):
             return loop(sequences, initial_state, mask, training=training)

@@ -1,7 +1,7 @@
 """convert: the same model on the layers of this package, or back on Keras's layers."""
 
 import warnings
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import keras
 
@@ -36,9 +36,9 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     compiled again with the same optimizer (with its state), loss and metrics, and so are compiled models
     inside of it. The copy is made in the scope of the model's distribution strategy. The given model does
     not change, but no other thread may train it in the meantime. Other layers stay as they are, also
-    subclasses of Keras's layers and an RNN with cells that are not Keras's; `explain` lists them. A warning
-    names the recurrent layers of the copy that run Keras's implementation for such a reason or because of an
-    argument. It leaves out layers whose arguments ask for it, unroll=True and use_cudnn=False. See explain.
+    subclasses of Keras's layers and an RNN with cells that are not Keras's. A warning names the recurrent
+    layers of the copy that run Keras's implementation, except layers with unroll=True or use_cudnn=False,
+    which ask for it. `explain` tells the reason for each layer.
 
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a user's class that
@@ -106,12 +106,12 @@ def convert_silently(
     return copy
 
 
-def recurrent_layers(model):
+def recurrent_layers(model: keras.layers.Layer) -> list[OpLayer]:
     """The layers with a cell of a model on the layers of this package, at any depth."""
     return [layer for layer in flatten_layers(model) if isinstance(layer, OpLayer)]
 
 
-def _check_not_quantized(model, to):
+def _check_not_quantized(model: keras.layers.Layer, to: str) -> None:
     for layer in filter(eligibility.is_quantized, recurrent_layers(model)):
         raise ValueError(
             f"The layer {layer.name!r} has int8 weights, which to={to!r} cannot convert: convert the model "
@@ -119,7 +119,7 @@ def _check_not_quantized(model, to):
         )
 
 
-def _quantize(model, mode):
+def _quantize(model: keras.layers.Layer, mode: str) -> None:
     """Quantizes the recurrent layers for which there are int8 kernels, and that are not yet quantized."""
     layers = recurrent_layers(model)
     reasons = [f"{model.name!r} has no recurrent layer"]
@@ -138,12 +138,12 @@ def _quantize(model, mode):
         raise ValueError(f"convert: nothing can be quantized: {reasons[-1]}.")
 
 
-def converted(model, to, compiled=True):
+def converted(model: _Model, to: str, compiled: bool = True) -> _Model:
     """As convert(), without the checks. Functions of this package do not change."""
     return copying.copy_of(model, _CLASSES[to], compiled)
 
 
-def check_counterparts(model):
+def check_counterparts(model: keras.layers.Layer) -> None:
     """Raises ValueError for layers of this package without a counterpart in Keras."""
     for layer in flatten_layers(model):
         cls = type(layer)
@@ -160,10 +160,10 @@ def check_counterparts(model):
         )
 
 
-def _check_functions(model):
+def _check_functions(model: keras.layers.Layer) -> None:
     for layer in flatten_layers(model):
         for argument in ("activation", "recurrent_activation"):
-            function = getattr(layer, argument, None)
+            function: Any = getattr(layer, argument, None)
             if str(getattr(function, "__module__", "")).split(".")[0] == _PACKAGE:
                 raise ValueError(
                     f"{argument} of the layer {layer.name!r} is {function.__name__} of this package, "

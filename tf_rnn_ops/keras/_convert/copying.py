@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+from typing import Any, Mapping, TypeVar
 
 import keras
 import tensorflow as tf
@@ -17,6 +18,10 @@ from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import RNN, quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
 
+_Model = TypeVar("_Model", bound=keras.layers.Layer)
+# {class of a recurrent layer: its class in the copy}.
+_Classes = Mapping[type, type]
+
 # Methods of the class that each layer hides by an attribute.
 _HIDDEN_BY_KERAS = ("build", "quantize")
 # Methods that only a user calls: a copy without the change computes the same.
@@ -26,12 +31,12 @@ _OF_USERS = (
 )  # fmt: skip
 
 
-def copy_of(model, classes, compiled):
+def copy_of(model: _Model, classes: _Classes, compiled: bool) -> _Model:
     """A copy of a model, in the scope of its distribution strategy.
 
     Args:
         model: A Keras 3 model or layer.
-        classes: {class of a recurrent layer: its class in the copy}.
+        classes: The _Classes.
         compiled: Whether to compile the copies of compiled models.
 
     Returns:
@@ -56,7 +61,7 @@ def copy_of(model, classes, compiled):
     return copy
 
 
-def _check_that_nothing_is_lost(pairing):
+def _check_that_nothing_is_lost(pairing: pairs.Pairs) -> None:
     """Raises an error if an attribute of a layer hides a method or a variable that its copy has."""
     for layer, copy in pairing.layers:
         attributes, new = vars(layer), vars(copy)
@@ -76,7 +81,7 @@ def _check_that_nothing_is_lost(pairing):
             )
 
 
-def _count_as_built(pairing):
+def _count_as_built(pairing: pairs.Pairs) -> None:
     """Lets models of a user's class count as built if they have the variables of the built originals.
 
     WHY: Model.build_from_config builds the layers of a model without build(), but not the model.
@@ -86,7 +91,7 @@ def _count_as_built(pairing):
             _patches.put(copy, "built", True)
 
 
-def _count_as_called(model, copy):
+def _count_as_called(model: keras.layers.Layer, copy: keras.layers.Layer) -> None:
     """Lets Keras export a copy that has not been called, if the inputs of the copy are known."""
     if (models.was_called(model) or can_be_rebuilt(model)) and copy.built:
         models.count_as_called(copy)
@@ -95,18 +100,18 @@ def _count_as_called(model, copy):
 class _Copier:
     """Copies layers, each layer once."""
 
-    def __init__(self, classes):
+    def __init__(self, classes: _Classes) -> None:
         """Begins without copies. `classes`: see copy_of."""
         self._classes = classes
-        self._copies = {}
+        self._copies: dict[int, Any] = {}
 
-    def copy(self, layer):
+    def copy(self, layer: Any) -> Any:
         """The copy of a layer or model."""
         if id(layer) not in self._copies:
             self._copies[id(layer)] = self._new_copy(layer)
         return self._copies[id(layer)]
 
-    def _new_copy(self, layer):
+    def _new_copy(self, layer: Any) -> Any:
         if _is_lambda(layer):
             return _copied_lambda(layer)
         if not can_be_rebuilt(layer):
@@ -116,7 +121,7 @@ class _Copier:
             copy.dtype_policy = layer.dtype_policy
         return copy
 
-    def _rebuilt(self, model):
+    def _rebuilt(self, model: keras.Model) -> keras.Model:
         if isinstance(model, keras.Sequential):
             return self._sequential(model)
         return keras.models.clone_model(
@@ -126,13 +131,13 @@ class _Copier:
             clone_function=self.copy,
         )
 
-    def _sequential(self, model):
+    def _sequential(self, model: keras.Sequential) -> keras.Sequential:
         copies = [self.copy(layer) for layer in model.layers]
         # `layers` does not include the Input.
         inputs = [_new_input(layer.output) for layer in inner_layers(model)[: -len(copies) or None]]
         return type(model)(inputs + copies, name=model.name, trainable=model.trainable)
 
-    def _through_config(self, layer):
+    def _through_config(self, layer: Any) -> Any:
         cls = self._class_in_copy(layer)
         copy = carry.through_config("layer", layer, self.copy, cls)
         if cls is not None and not issubclass(cls, OpLayer):
@@ -143,7 +148,9 @@ class _Copier:
             self._switch_classes(copy)
         return copy
 
-    def _check_that_nothing_is_shared(self, layer, copy):
+    def _check_that_nothing_is_shared(
+        self, layer: keras.layers.Layer, copy: keras.layers.Layer
+    ) -> None:
         """Raises an error if a config contains layer objects, which the copy would change."""
         of_layer = set(map(id, flatten_layers(layer)))
         for inner in flatten_layers(copy):
@@ -154,12 +161,12 @@ class _Copier:
                     f"get_config serialize it, or do not make a copy: {ACCELERATE}"
                 )
 
-    def _class_in_copy(self, layer):
+    def _class_in_copy(self, layer: Any) -> type | None:
         """The class that replaces the class of a layer in the copy, or None."""
         cls = self._classes.get(type(layer))
         return None if cls is RNN and not eligibility.has_op_cells(layer) else cls
 
-    def _switch_classes(self, layer):
+    def _switch_classes(self, layer: keras.layers.Layer) -> None:
         """Changes the class of recurrent layers in place that the constructor of a user's class has made.
 
         Layers of both packages have the same attributes, so only the class of an instance changes. WHY not other
@@ -173,7 +180,7 @@ class _Copier:
                 change(inner)
 
 
-def _copied_lambda(layer):
+def _copied_lambda(layer: keras.layers.Lambda) -> keras.layers.Lambda:
     """A Lambda of the same function, which Keras does not load from a config."""
     return type(layer)(
         layer.function,
@@ -184,23 +191,23 @@ def _copied_lambda(layer):
     )
 
 
-def _is_lambda(layer):
+def _is_lambda(layer: keras.layers.Layer) -> bool:
     """Whether it is a Lambda with Keras's constructor."""
     base = keras.layers.Lambda
     return isinstance(layer, base) and type(layer).__init__ is base.__init__
 
 
-def _arguments_of(layer):
+def _arguments_of(layer: keras.layers.Layer) -> dict[str, Any]:
     """The arguments of the constructor of every layer."""
     return {"name": layer.name, "dtype": layer.dtype_policy, "trainable": layer.trainable}
 
 
-def can_be_rebuilt(layer):
+def can_be_rebuilt(layer: keras.layers.Layer) -> bool:
     """Whether it is a sequential or functional model with Keras's constructor."""
     return pairs.is_graph(layer) and type(layer).__init__.__module__.startswith("keras.")
 
 
-def _new_input(tensor):
+def _new_input(tensor: keras.KerasTensor) -> keras.KerasTensor:
     """A new input with the name and the flags of an old input. clone_model would lose both."""
     layer = call_of(tensor)[1]
     # Older versions of Keras lack some of these flags.
@@ -218,7 +225,7 @@ def _new_input(tensor):
     )
 
 
-def _scope(model):
+def _scope(model: keras.layers.Layer) -> contextlib.AbstractContextManager[Any]:
     """The scope of the model's distribution strategy, unless the caller is in the scope of a strategy."""
     strategy = strategy_of(model)
     if strategy is None or tf.distribute.has_strategy():

@@ -5,7 +5,7 @@ import contextlib
 import copy as copying
 import threading
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Iterator, Sequence
 
 import keras
 
@@ -45,7 +45,7 @@ def with_own_map(config: dict) -> dict:
     return {**config, "dtype": copying.deepcopy(config["dtype"])} if is_map else config
 
 
-def _config_of(layer):
+def _config_of(layer: keras.layers.Layer) -> dict[str, Any]:
     """The config of a layer. Keras's warning of functions without a name is not for their copies."""
     if not any(isinstance(inner, keras.layers.Lambda) for inner in flatten_layers(layer)):
         return layer.get_config()
@@ -54,11 +54,11 @@ def _config_of(layer):
         return layer.get_config()
 
 
-def _by_name(layer):
+def _by_name(layer: Any) -> dict[tuple[str, str], keras.layers.Layer]:
     """{(name of the class, name): layer}, of the layers inside of a layer with names of their own."""
     if not isinstance(layer, keras.layers.Layer):
         return {}
-    candidates = collections.defaultdict(dict)
+    candidates: dict[tuple[str, str], dict[int, Any]] = collections.defaultdict(dict)
     for inner in flatten_layers(layer):
         if inner is not layer:
             candidates[type(inner).__name__, inner.name][id(inner)] = inner
@@ -66,34 +66,33 @@ def _by_name(layer):
     return {name: next(iter(layers.values())) for name, layers in unique.items()}
 
 
-def _copies(layers, copy):
+def _copies(layers: Sequence[keras.layers.Layer], copy: Callable) -> type:
     """A class whose from_config returns the copies of layers."""
 
     class Copies:
         @classmethod
-        def from_config(cls, config):
+        def from_config(cls, config: dict[str, Any]) -> Any:
             return copy(layers[config[_COPY]])
 
-        def get_config(self):
+        def get_config(self) -> dict[str, Any]:
             raise NotImplementedError
 
     return Copies
 
 
-def _with_copies(value, numbers):
+def _with_copies(value: Any, numbers: dict[tuple[str, str], int]) -> Any:
     """A config with the marks of copies."""
     if isinstance(value, dict):
         inner = value.get("config")
         name = (value.get("class_name"), inner.get("name")) if isinstance(inner, dict) else None
-        if name in numbers:
+        if isinstance(inner, dict) and name in numbers:
             marked = {key: entry for key, entry in value.items() if key not in _NOT_OF_COPIES}
-            config = {**inner, _COPY: numbers[name]}
             return {
                 **marked,
                 "module": None,
                 "class_name": _COPY,
                 "registered_name": _COPY,
-                "config": config,
+                "config": {**inner, _COPY: numbers[name]},
             }
         return {key: _with_copies(entry, numbers) for key, entry in value.items()}
     if type(value) in (list, tuple):
@@ -102,7 +101,7 @@ def _with_copies(value, numbers):
 
 
 @contextlib.contextmanager
-def policy_of(layer):
+def policy_of(layer: Any) -> Iterator[None]:
     """The dtype policy of a layer as that of new layers, which a class of a user's own may make itself.
 
     Keras keeps one policy for each thread.

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import threading
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import keras
 
@@ -19,11 +19,12 @@ class _Thread(threading.local):
 class _Patch:
     """The method of keras.layers.Layer while some thread replaces calls."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
-        self._original = self._ours = None
+        self._original: Any = None
+        self._ours: Any = None
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         with self._lock:
             self._users += 1
             if self._users == 1:
@@ -31,7 +32,7 @@ class _Patch:
                 self._ours = self._dispatcher(self._original)
                 _patches.put(keras.layers.Layer, "__call__", self._ours)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._users -= 1
             if not self._users:
@@ -40,9 +41,9 @@ class _Patch:
                     _patches.put(keras.layers.Layer, "__call__", self._original)
                 self._ours = None
 
-    def _dispatcher(self, original):
+    def _dispatcher(self, original: Callable) -> Callable:
         @functools.wraps(original)
-        def call(layer, *args, **kwargs):
+        def call(layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
             if _thread.instead is None or self._ours is not call:
                 return original(layer, *args, **kwargs)
             return _thread.instead(original, layer, *args, **kwargs)
@@ -54,7 +55,7 @@ _thread, _patch = _Thread(), _Patch()
 
 
 @contextlib.contextmanager
-def replaced(instead: Callable):
+def replaced(instead: Callable) -> Iterator[None]:
     """Lets each call of a layer in this thread run `instead`. Calls in other threads do not change.
 
     WHY the method of the class: an attribute of a layer would change the layer for all threads, and a class

@@ -1,5 +1,7 @@
 """Compiles the copy of a model with the model's arguments of compile()."""
 
+from typing import Any, Sequence
+
 import keras
 
 from tf_rnn_ops.keras._convert import slots
@@ -8,7 +10,7 @@ from tf_rnn_ops.keras._internals.models import compile_arguments
 from tf_rnn_ops.keras._internals.optimizers import exclusion_of
 
 
-def recompile(model, copy, variables):
+def recompile(model: keras.Model, copy: keras.Model, variables: Sequence[tuple[Any, Any]]) -> None:
     """Compiles `copy` with the optimizer, its state, the loss and the metrics of `model`.
 
     Args:
@@ -43,7 +45,7 @@ def recompile(model, copy, variables):
             slots.carry(optimizer, copy.optimizer, twins, paths)
 
 
-def _rename_outputs(arguments, model, copy):
+def _rename_outputs(arguments: dict[str, Any], model: keras.Model, copy: keras.Model) -> None:
     """Replaces the model's names of outputs by the copy's names in dicts of losses and metrics."""
     names = getattr(model, "output_names", None)
     if names is None or isinstance(model.output, dict):
@@ -55,7 +57,12 @@ def _rename_outputs(arguments, model, copy):
             arguments[argument] = {new.get(name, name): entry for name, entry in value.items()}
 
 
-def _carry_excluded(optimizer, new_optimizer, model, twins):
+def _carry_excluded(
+    optimizer: keras.optimizers.Optimizer,
+    new_optimizer: keras.optimizers.Optimizer,
+    model: keras.Model,
+    twins: dict[int, Any],
+) -> None:
     """Copies the arguments of exclude_from_weight_decay, which are not in a config."""
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None:
@@ -70,6 +77,6 @@ def _carry_excluded(optimizer, new_optimizer, model, twins):
         )
 
 
-def _fresh_metric(metric):
+def _fresh_metric(metric: Any) -> Any:
     """A new object for a metric, since metrics have state. Names and functions stay as they are."""
     return through_config("metric", metric) if isinstance(metric, keras.metrics.Metric) else metric

@@ -1,13 +1,21 @@
 """Copies the variables of an optimizer to its copy."""
 
 import itertools
+from typing import Any
+
+import keras
 
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._convert.carry import through_config
 from tf_rnn_ops.keras._internals.optimizers import trained_variables
 
 
-def carry(optimizer, new_optimizer, twins, paths):
+def carry(
+    optimizer: keras.optimizers.Optimizer,
+    new_optimizer: keras.optimizers.Optimizer,
+    twins: dict[int, Any],
+    paths: set[str],
+) -> None:
     """Builds the copy of an optimizer and sets its state.
 
     The copy does not train float weights that quantize() has replaced, which the optimizer still has.
@@ -42,13 +50,15 @@ def carry(optimizer, new_optimizer, twins, paths):
         new_variable.assign(variable)
 
 
-def _trained(optimizer):
+def _trained(optimizer: keras.optimizers.Optimizer) -> list[keras.Variable]:
     # The variables of the last step, since layers may have been frozen later. In Keras 3.5 only the inner
     # optimizer of a LossScaleOptimizer has them.
     return trained_variables(getattr(optimizer, "inner_optimizer", optimizer))
 
 
-def _state_of(optimizer, trained):
+def _state_of(
+    optimizer: keras.optimizers.Optimizer, trained: list[keras.Variable]
+) -> list[keras.Variable]:
     """The variables of an optimizer without those that belong to other variables than `trained`.
 
     The list is empty if the names do not tell which these are.
@@ -60,17 +70,20 @@ def _state_of(optimizer, trained):
     return forwards if list(map(id, forwards)) == list(map(id, backwards)) else []
 
 
-def _matching(variables, wanted):
+def _matching(
+    variables: list[keras.Variable], wanted: list[keras.Variable]
+) -> list[keras.Variable]:
     """For each name and shape of a wanted variable the next variable that has them, if there is one."""
-    remaining, matches = iter(variables), []
+    remaining = iter(variables)
+    matches: list[keras.Variable] = []
     for key in map(_name_and_shape, wanted):
         matches += itertools.islice((v for v in remaining if _name_and_shape(v) == key), 1)
     return matches
 
 
-def _name_and_shape(variable):
+def _name_and_shape(variable: keras.Variable) -> tuple[str, tuple[int, ...]]:
     return variable.name, variable.shape
 
 
-def _shapes(variables):
+def _shapes(variables: list[keras.Variable]) -> list[tuple[int, ...]]:
     return [tuple(variable.shape) for variable in variables]

@@ -1,6 +1,7 @@
 """Private attributes of layers."""
 
 import sys
+from typing import Any
 
 import keras
 
@@ -14,7 +15,7 @@ _COPY = "A layer cannot be copied"
 flatten_layers = internals.flatten_layers
 
 
-def inner_layers(layer):
+def inner_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The layers that a layer itself holds. For a model they include its Input layers.
 
     Needs the list _layers. Without it this raises RuntimeError.
@@ -22,7 +23,7 @@ def inner_layers(layer):
     return attribute(layer, "_layers", "The layers inside of a layer cannot be found")
 
 
-def held(layer):
+def held(layer: keras.layers.Layer) -> dict[str, list]:
     """Keras's lists of the layers, variables and seed generators that a layer itself holds, by kind.
 
     Needs _layers, _trainable_variables, _non_trainable_variables and _seed_generators. Without them this raises
@@ -36,7 +37,7 @@ def held(layer):
     }
 
 
-def untrack(layer, variable):
+def untrack(layer: keras.layers.Layer, variable: keras.Variable) -> None:
     """Removes a variable from the weights of a layer that has it as an attribute.
 
     Needs the method _untrack_variable(). Without it this raises RuntimeError, because files of weights
@@ -45,7 +46,7 @@ def untrack(layer, variable):
     attribute(layer, "_untrack_variable", "A layer cannot be stateful")(variable)
 
 
-def remove_variable(layer, name):
+def remove_variable(layer: keras.layers.Layer, name: str) -> None:
     """Deletes an attribute of a layer that is one of its variables.
 
     Needs the method _untrack_variable(). WHY not delattr: Keras's also calls gc.collect(), for each variable.
@@ -54,7 +55,7 @@ def remove_variable(layer, name):
     _patches.remove(layer, name, above=keras.layers.Layer)
 
 
-def output_shape_of(layer):
+def output_shape_of(layer: keras.layers.Lambda) -> Any:
     """The argument output_shape of a Lambda.
 
     Needs _output_shape. Without it the result is None, with which Keras finds the shape by a call.
@@ -62,12 +63,12 @@ def output_shape_of(layer):
     return getattr(layer, "_output_shape", None)
 
 
-def is_set_by_keras():
+def is_set_by_keras() -> bool:
     """Whether Keras called the caller of this function, a setter of a property of a layer.
 
     Needs that the modules of Keras are in a package keras. Otherwise the result is False.
     """
-    frame = sys._getframe(2)
+    frame: Any = sys._getframe(2)
     while frame.f_code.co_name == "__setattr__":
         frame = frame.f_back
     return frame.f_globals.get("__name__", "").startswith("keras.")

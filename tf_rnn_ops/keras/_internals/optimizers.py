@@ -10,7 +10,7 @@ _STATE = "The state of an optimizer cannot be copied"
 _DECAY = "The exclusion from weight decay cannot be copied"
 
 
-def trained_variables(optimizer):
+def trained_variables(optimizer: keras.optimizers.Optimizer) -> list[keras.Variable]:
     """The list of the variables that a built optimizer trains.
 
     Needs _trainable_variables. Without it this raises RuntimeError.
@@ -28,7 +28,7 @@ class Exclusion:
         pattern: A regular expression for names of variables, or None.
     """
 
-    def __init__(self, optimizer):
+    def __init__(self, optimizer: keras.optimizers.Optimizer) -> None:
         self.pattern = attribute(optimizer, "_exclude_from_weight_decay_pattern", _DECAY)
         self._keys = attribute(optimizer, "_exclude_from_weight_decay", _DECAY)
         self._key_of = attribute(optimizer, "_var_key", _DECAY)
@@ -36,7 +36,7 @@ class Exclusion:
         # Otherwise a user's class has overridden it, and passes Keras the names of Keras's variables.
         self._by_name_in_tensorflow = type(optimizer)._apply_weight_decay is usual
 
-    def excludes(self, variable):
+    def excludes(self, variable: keras.Variable) -> bool:
         """Whether the variable is excluded."""
         if self._key_of(variable) in self._keys:
             return True
@@ -44,14 +44,14 @@ class Exclusion:
         return self.pattern is not None and self.pattern.search(name) is not None
 
 
-def exclusion_of(optimizer):
+def exclusion_of(optimizer: keras.optimizers.Optimizer) -> Exclusion | None:
     """The Exclusion of an optimizer, or None if exclude_from_weight_decay() was not called."""
     _check_exclusion()
     return Exclusion(optimizer) if hasattr(optimizer, "_exclude_from_weight_decay") else None
 
 
 @functools.cache
-def _check_exclusion():
+def _check_exclusion() -> None:
     """Raises RuntimeError if exclude_from_weight_decay() stores its arguments under another name."""
     optimizer = keras.optimizers.SGD(name="sgd_of_tf_rnn_ops")
     optimizer.exclude_from_weight_decay(var_names=["bias"])

@@ -1,6 +1,7 @@
 """Undocumented methods of Keras that this package overrides or replaces."""
 
 import functools
+from typing import Any
 
 import keras
 
@@ -10,7 +11,7 @@ _RECURRENT = ("LSTM", "GRU", "SimpleRNN", "RNN")
 
 
 @functools.cache
-def no_inner_loop():
+def no_inner_loop() -> str | None:
     """The sentence on why no layer runs on an op; None if layers do.
 
     Needs the method inner_loop() of LSTM, GRU, SimpleRNN and RNN, which runs the loop over time. Without it the
@@ -25,7 +26,7 @@ def no_inner_loop():
     return None
 
 
-def no_rematerialized_call():
+def no_rematerialized_call() -> str | None:
     """The sentence on wrong gradients under keras.RematScope; None if they are right.
 
     Needs the method rematerialized_call() of layers, which Keras has from 3.9 on, as it has
@@ -39,7 +40,7 @@ def no_rematerialized_call():
     )
 
 
-def fused_bidirectional_methods():
+def fused_bidirectional_methods() -> list[str]:
     """The names of the methods by which Bidirectional decides whether one function runs both of its
     layers.
 
@@ -50,7 +51,7 @@ def fused_bidirectional_methods():
     return [name for name in names if hasattr(keras.layers.Bidirectional, name)]
 
 
-def no_fused_bidirectional():
+def no_fused_bidirectional() -> str | None:
     """The sentence on why Bidirectional may not run our layers; None if it does."""
     version = tuple(map(int, keras.__version__.split(".")[:2]))
     if version < (3, 15) or len(fused_bidirectional_methods()) == 2:
@@ -61,7 +62,7 @@ def no_fused_bidirectional():
     )
 
 
-def dropout_mask(cell, inputs):
+def dropout_mask(cell: keras.layers.Layer, inputs: Any) -> Any:
     """The mask with which a cell drops inputs, or a list with a mask for each gate.
 
     Needs the method get_dropout_mask(). Without it this raises RuntimeError.
@@ -69,7 +70,7 @@ def dropout_mask(cell, inputs):
     return attribute(cell, "get_dropout_mask", "Inputs cannot be dropped")(inputs)
 
 
-def recurrent_dropout_mask(cell, state):
+def recurrent_dropout_mask(cell: keras.layers.Layer, state: Any) -> Any:
     """The mask with which a cell drops states, or a list with a mask for each gate.
 
     Needs the method get_recurrent_dropout_mask(). Without it this raises RuntimeError.
@@ -77,7 +78,7 @@ def recurrent_dropout_mask(cell, state):
     return attribute(cell, "get_recurrent_dropout_mask", "States cannot be dropped")(state)
 
 
-def counts_dropout_masks():
+def counts_dropout_masks() -> bool:
     """Whether a cell of LSTM or GRU sets dropout_mask_count if it has a mask for each gate.
 
     Needs that the constructors set dropout_mask_count. Without it the result is False, as for a Keras whose cells have

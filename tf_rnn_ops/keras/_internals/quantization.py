@@ -1,12 +1,15 @@
 """Private attributes of layers that concern quantization."""
 
 import contextlib
+from typing import Iterator
+
+import keras
 
 from tf_rnn_ops import _patches
 
 
 @contextlib.contextmanager
-def unlocked(layer):
+def unlocked(layer: keras.layers.Layer) -> Iterator[None]:
     """Lets a built layer get other variables.
 
     Needs the attribute _tracker with lock() and unlock(). Without them this does nothing, as in a Keras that
@@ -23,7 +26,7 @@ def unlocked(layer):
         tracker.lock()
 
 
-def count_as_quantized(layer, quantized=True):
+def count_as_quantized(layer: keras.layers.Layer, quantized: bool = True) -> None:
     """Lets the dtype policy of a built layer become an int8 policy, which makes Keras quantize the layer.
 
     Needs that Keras reads the attribute _is_quantized. Without it quantize() of the layer raises an error,
@@ -32,7 +35,7 @@ def count_as_quantized(layer, quantized=True):
     _patches.put(layer, "_is_quantized", quantized)
 
 
-def autocast(variable, casts):
+def autocast(variable: keras.Variable | None, casts: bool) -> None:
     """Sets whether layers with a mixed policy read a variable in their compute dtype.
 
     Needs that Keras reads the attribute _autocast. Without it they cast the variable at each call, so the

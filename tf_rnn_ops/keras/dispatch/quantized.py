@@ -13,8 +13,8 @@ def run(
 ) -> list[tf.Tensor]:
     """Runs a layer on the op.
 
-    Packed weights are kept between calls if the bias is the value of its variable. So the op runs in the type
-    of the bias.
+    The op runs in the type of the bias. WHY not in that of the input: packed weights are kept between calls only if
+    the bias is the value of its variable, and a cast makes another value.
 
     Args:
         inputs: The arguments of QuantizedLayerRNN that come from a call.

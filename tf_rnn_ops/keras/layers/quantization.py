@@ -156,7 +156,7 @@ def dequantize(layer: keras.layers.Layer) -> None:
         _set_policy(layer, policies.float_policy(layer))
 
 
-def reason_against(cell: keras.layers.Layer) -> str | None:
+def reason_for_float(cell: keras.layers.Layer) -> str | None:
     """Tells why there are no int8 weights for a cell; None if there are."""
     cls = cells.class_of(cell)
     if cls not in OF_CLASS:
@@ -221,7 +221,7 @@ def _is_ahead(cell: keras.layers.Layer) -> bool:
 
 def _check_policies(layer: keras.layers.Layer, its_cells: list[keras.layers.Layer]) -> None:
     """Raises ValueError if a known policy asks for weights that a cell does not have."""
-    reasons = {id(cell): reason_against(cell) for cell in its_cells if policies.is_known(cell)}
+    reasons = {id(cell): reason_for_float(cell) for cell in its_cells if policies.is_known(cell)}
     if its_cells:
         policies.check_mode(layer, next(filter(None, reasons.values()), None))
     for cell in its_cells:
@@ -257,7 +257,7 @@ def _check_quantizable(layer: keras.layers.Layer, mode: str | None, config: Any)
             f"The layer {layer.name!r} is already quantized: its dtype policy is "
             f"{policies.name_of(layer)!r}."
         )
-    reason = next(filter(None, map(reason_against, its_cells)), None)
+    reason = next(filter(None, map(reason_for_float, its_cells)), None)
     if reason is not None:
         raise NotImplementedError(
             f"The layer {layer.name!r} cannot be quantized to int8: {reason}."

@@ -1,10 +1,17 @@
 """Converts the lists of arrays of get_weights() of Keras's recurrent layers to Cells."""
 
-from tf_rnn_ops.params.cells import as_array, as_list, gate_count
+from typing import Any, Callable, Iterable, Sequence
+
+from tf_rnn_ops.params.cells import Cell, as_array, as_list, gate_count
 from tf_rnn_ops.params.keras import objects
 
 
-def layers_of(source, stack, wanted, per_cell):
+def layers_of(
+    source: Any,
+    stack: Callable[[Any], tuple[list, str | None]],
+    wanted: str,
+    per_cell: Sequence[int],
+) -> tuple[list, str | None]:
     """The arrays of each layer in `source`, and the rnn_mode if the layers determine it.
 
     Args:
@@ -37,7 +44,9 @@ def layers_of(source, stack, wanted, per_cell):
     return source, None
 
 
-def cells_of(layers, per_cell, make):
+def cells_of(
+    layers: Sequence[Sequence], per_cell: Sequence[int], make: Callable[..., Cell]
+) -> tuple[list[Cell], int]:
     """The Cells of layers in the order of the layers, in each layer forward before backward; and D.
 
     Args:
@@ -68,5 +77,5 @@ def cells_of(layers, per_cell, make):
     return cells, num_dirs
 
 
-def _either(counts):
+def _either(counts: Iterable[int]) -> str:
     return " or ".join(map(str, counts))

@@ -1,6 +1,6 @@
 """Weights of CuDNNLSTM and CuDNNGRU, layers of Keras 2 and tf.compat.v1."""
 
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def from_cudnn_layer(source: Any) -> Converted:
     return converted({4: "lstm", 3: "gru"}[len(cells[0].w)], cells, num_dirs)
 
 
-def _cell(where, arrays, width, units, gates):
+def _cell(where: str, arrays: Sequence, width: int, units: int, gates: int) -> Cell:
     if gates == 1:
         raise ValueError(
             f"recurrent_kernel of {where} must have 3 or 4 gates, of a CuDNNGRU or a CuDNNLSTM, but "
@@ -61,6 +61,6 @@ def _cell(where, arrays, width, units, gates):
     return Cell(*(reorder(array, "keras", "buffer") for array in stacked))
 
 
-def _reinterpreted(matrix, gates, units):
+def _reinterpreted(matrix: np.ndarray, gates: int, units: int) -> np.ndarray:
     """The memory of each gate's [in, H] as [H, in]."""
     return np.stack([gate.reshape(units, -1) for gate in np.split(matrix, gates, axis=1)])

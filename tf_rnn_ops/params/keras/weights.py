@@ -1,6 +1,6 @@
 """Weights of Keras's LSTM, GRU and SimpleRNN layers."""
 
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -110,7 +110,7 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
     return [sum(per_cell[k : k + num_dirs], []) for k in range(0, len(per_cell), num_dirs)]
 
 
-def _of_stack(stack):
+def _of_stack(stack: Any) -> Converted:
     """The Converted of a CudnnLSTM, CudnnGRU, CudnnRNNTanh or CudnnRNNRelu of tf_rnn_ops.keras."""
     objects.check_own(stack, type(stack).__name__, ("__call__", "call"))
     if not stack.built:
@@ -122,7 +122,7 @@ def _of_stack(stack):
     return Converted(stack.layout, np.asarray(stack.params))
 
 
-def _cell(where, arrays, width, units, gates):
+def _cell(where: str, arrays: Sequence, width: int, units: int, gates: int) -> Cell:
     kernel, recurrent, *rest = arrays
     kernel = as_array(f"kernel of {where}", kernel, rank=2)
     check_shape(f"kernel of {where}", kernel, (width, gates * units))
@@ -153,6 +153,6 @@ def _gates(kernel: np.ndarray, gates: int) -> np.ndarray:
     return reorder(kernel.T.reshape(gates, -1, kernel.shape[0]), "keras", "buffer")
 
 
-def _columns(stacked):
+def _columns(stacked: np.ndarray) -> np.ndarray:
     """Converts [G, H, in] to [in, G*H]."""
     return np.ascontiguousarray(stacked.reshape(-1, stacked.shape[2]).T)

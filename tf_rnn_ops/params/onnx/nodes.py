@@ -1,6 +1,6 @@
 """LSTM, GRU and RNN nodes of ONNX, checked and with the gates in the order of the buffer."""
 
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -48,17 +48,14 @@ class OnnxNode(NamedTuple):
     attributes: Mapping = {}
 
 
-def nodes_of(source, names, stack):
+def nodes_of(source: Any, names: str | Sequence[str] | None, stack: bool) -> list[OnnxNode]:
     """The OnnxNodes of a model, or the given OnnxNodes; at least one.
 
     `stack`: whether they must be one stack.
     """
     if hasattr(source, "graph"):
         names = [names] if isinstance(names, str) else names
-        return [
-            OnnxNode(*parts, attributes=attributes)
-            for *parts, attributes in model.recurrent_nodes(source, names, stack)
-        ]
+        return [OnnxNode(*parts) for parts in model.recurrent_nodes(source, names, stack)]
     if names is not None:
         raise ValueError(f"node must be None if source is OnnxNodes, but it is {names!r}.")
     nodes = [source] if isinstance(source, OnnxNode) else as_list(source, _SOURCES)
@@ -70,7 +67,7 @@ def nodes_of(source, names, stack):
     return nodes
 
 
-def attribute(node, name, default):
+def attribute(node: OnnxNode, name: str, default: Any) -> Any:
     """An attribute of a node, or the default; bytes as a string."""
     if not isinstance(node.attributes, Mapping):
         raise ValueError(
@@ -80,7 +77,7 @@ def attribute(node, name, default):
     return value.decode() if isinstance(value, bytes) else value
 
 
-def directions_of(where, node):
+def directions_of(where: str, node: OnnxNode) -> int:
     """D of a node."""
     direction = attribute(node, "direction", "forward")
     if direction not in ("forward", "reverse", "bidirectional"):
@@ -91,7 +88,7 @@ def directions_of(where, node):
     return num_directions(direction)
 
 
-def check_function(where, node):
+def check_function(where: str, node: OnnxNode) -> None:
     """Raises ValueError unless the node is an LSTM, GRU or RNN without features that the ops lack."""
     if not isinstance(node.op_type, str) or node.op_type not in USUAL_ACTIVATIONS:
         raise ValueError(
@@ -103,7 +100,7 @@ def check_function(where, node):
             raise ValueError(f"{where} {does} ({name}={value}), which the op does not support.")
 
 
-def activations(where, node):
+def activations(where: str, node: OnnxNode) -> tuple[str, ...]:
     """The names of a node's activations in lower case, one tuple for all directions."""
     names = attribute(node, "activations", None)
     if names is None or names == []:
@@ -113,7 +110,7 @@ def activations(where, node):
     return tuple((a.decode() if isinstance(a, bytes) else a).lower() for a in names)
 
 
-def cells_of(where, node, num_dirs, width, units):
+def cells_of(where: str, node: OnnxNode, num_dirs: int, width: int, units: int) -> list[Cell]:
     """The Cells of a node, one for each direction."""
     gates = COUNTS[node.op_type.lower()]
     hidden_size = attribute(node, "hidden_size", units)

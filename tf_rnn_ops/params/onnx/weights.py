@@ -1,6 +1,6 @@
 """Conversion of weights from and to LSTM, GRU and RNN nodes of ONNX, without importing onnx."""
 
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,17 +60,17 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
     """
     nodes = nodes_of(source, node, stack=True)
     first = nodes[0]
-    modes = [_mode(f"layer {k}", node) for k, node in enumerate(nodes)]
-    num_dirs = [directions_of(f"layer {k}", node) for k, node in enumerate(nodes)]
+    modes = [_mode(f"layer {k}", layer) for k, layer in enumerate(nodes)]
+    num_dirs = [directions_of(f"layer {k}", layer) for k, layer in enumerate(nodes)]
     for label, values in (("rnn_mode", modes), ("number of directions", num_dirs)):
         if len(set(values)) > 1:
             raise ValueError(f"All nodes must have one {label}, but they have {values}.")
     units = as_array("R of layer 0", first.R, rank=3).shape[2]
     input_size = as_array("W of layer 0", first.W, rank=3).shape[2]
     cells = []
-    for k, node in enumerate(nodes):
+    for k, layer in enumerate(nodes):
         width = input_size if k == 0 else num_dirs[0] * units
-        cells += cells_of(f"layer {k}", node, num_dirs[0], width, units)
+        cells += cells_of(f"layer {k}", layer, num_dirs[0], width, units)
     return converted(modes[0], cells, num_dirs[0])
 
 
@@ -102,7 +102,7 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
         raise ValueError(f"ONNX has no LSTM with a projection, but num_proj is {layout.num_proj}.")
     op_type = _OP_TYPES[layout.rnn_mode]
     num_dirs = layout.num_directions
-    attributes = {
+    attributes: dict[str, Any] = {
         "hidden_size": layout.num_units,
         "direction": "bidirectional" if num_dirs == 2 else "forward",
     }
@@ -112,7 +112,7 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
         attributes["activations"] = [layout.rnn_mode.removeprefix("rnn_").capitalize()] * num_dirs
     cells = to_cells(layout, params)
 
-    def join(arrays):
+    def join(arrays: Iterable[np.ndarray]) -> np.ndarray:
         in_onnx = [reorder(array, "buffer", "onnx") for array in arrays]
         return np.stack([array.reshape(-1, array.shape[2]) for array in in_onnx])
 
@@ -135,7 +135,7 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     return nodes
 
 
-def _mode(where, node):
+def _mode(where: str, node: OnnxNode) -> str:
     """The rnn_mode of a node. Raises ValueError if the op does not compute the function of the node."""
     check_function(where, node)
     if node.P is not None and np.any(node.P):
