@@ -46,7 +46,7 @@ MODEL_INPUTS = 40
 
 
 class Case(NamedTuple):
-    """What a library gets.
+    """The input of a library.
 
     Attributes:
         problem: The problem; of the model, that of its LSTM layers.
@@ -403,7 +403,7 @@ def _time(call, count):
 
 
 def ratio(row, of=statistics.median):
-    """The time of the fastest other library over ours; None without one."""
+    """The time of the fastest other library over that of the stepper; None without one."""
     others = [of(s) for name, s in row["seconds"].items() if name not in (OURS, OP)]
     ours = row["seconds"].get(OURS)
     return min(others) / of(ours) if others and ours else None

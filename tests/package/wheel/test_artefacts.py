@@ -29,7 +29,7 @@ MACHINE = os.environ.get("TF_RNN_OPS_MACHINE", "x86_64")
 VARIANTS = ["_tf_rnn_ops_avx2.so", "_tf_rnn_ops_avx512.so"] if MACHINE == "x86_64" else []
 BASELINE = "_tf_rnn_ops_baseline.so"
 KERNELS = [BASELINE, *VARIANTS]
-# What calls the kernels without TensorFlow: a C interface, and the same for Python.
+# The libraries that call the kernels without TensorFlow: a C interface, and the same for Python.
 STEP = "_tf_rnn_ops_step.so"
 STEP_PYTHON = "_tf_rnn_ops_step_python.abi3.so"
 STEP_LIBRARIES = [STEP, STEP_PYTHON]
