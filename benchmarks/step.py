@@ -46,7 +46,7 @@ MODEL_INPUTS = 40
 
 
 class Case(NamedTuple):
-    """The problem that a library gets.
+    """The input of a library.
 
     Attributes:
         problem: The problem; of the model, that of its LSTM layers.

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MINIMUM = ROOT / "cc" / "step" / "python_min.h"
-# Names that python_min.h writes in a simpler way. PyThreadState is a pointer that is only handed back.
+# Names that python_min.h writes in a simpler way. PyThreadState is a pointer that is only returned.
 SAME_TYPES = {
     r"\b_object\b": "PyObject",
     r"\b_typeobject\b": "PyTypeObject",
