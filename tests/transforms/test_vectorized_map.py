@@ -16,7 +16,7 @@ ops = tf_rnn_ops.raw_ops
 ITERATIONS = 3
 
 pytestmark = pytest.mark.skipif(
-    None in pfor._found().values(), reason="this TensorFlow has another pfor"
+    None in pfor._members().values(), reason="this TensorFlow has another pfor"
 )
 
 

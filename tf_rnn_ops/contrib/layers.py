@@ -57,7 +57,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         if self._drops and tf.executing_eagerly():
             self.seed_generator = _seeds.generator(self._seed)
             self._seed_state = self.seed_generator.state.value
-        self._own_name = name or self._base_name
+        self._scope_name = name or self._base_name
         self._scope = None
         self._layout = None
         self._saveable = None
@@ -66,7 +66,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
     @property
     def name(self):
         """The scope of the tensors in a checkpoint."""
-        return self._own_name
+        return self._scope_name
 
     @property
     def input_size(self):
@@ -139,7 +139,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
                 self._build_in_v1_graph(layout)
             else:
                 kernel = tf.Variable(self._initial_buffer(layout), name="opaque_kernel")
-                self._take_variable(kernel, layout, scope=self._own_name)
+                self._take_variable(kernel, layout, scope=self._scope_name)
         self.restore_deferred(self._parts)
 
     def __call__(
@@ -251,9 +251,9 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
     def _variable_scope(self):
         """The scope of the variable. In graphs of TensorFlow 1 a scope in use gets a number."""
         if not _saveable_base.in_v1_graph():
-            return tf.name_scope(self._own_name)
+            return tf.name_scope(self._scope_name)
         if self._scope is None:
-            with tf.compat.v1.variable_scope(None, default_name=self._own_name) as self._scope:
+            with tf.compat.v1.variable_scope(None, default_name=self._scope_name) as self._scope:
                 pass
         return tf.compat.v1.variable_scope(self._scope, auxiliary_name_scope=False)
 
@@ -276,7 +276,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
     def _built_layout(self):
         if self._layout is None:
             raise ValueError(
-                f"The size of the input of {self._own_name!r} is not known before it is built."
+                f"The size of the input of {self._scope_name!r} is not known before it is built."
             )
         return self._layout
 

@@ -55,7 +55,7 @@ def verify_saved_model(
     if [len(tags) for tags in graphs] == [1, 1]:
         graphs = [[None], [None]]  # a single graph may have other tags in each model
     else:
-        comparisons += _of_one_only(
+        comparisons += _missing_in_one(
             [[", ".join(tags) for tags in model_tags] for model_tags in graphs]
         )
     both = [tags for tags in graphs[0] if tags in graphs[1]]
@@ -92,7 +92,7 @@ def _compare_signatures(
     models: Sequence[Any], where: str, inputs: dict[str, Any], seed: int
 ) -> list[Comparison]:
     signatures = [model.signatures for model in models]
-    comparisons = _of_one_only(signatures, where)
+    comparisons = _missing_in_one(signatures, where)
     for name in [name for name in signatures[0] if name in signatures[1]]:
         specs = signatures[0][name].structured_input_signature[1]
         rng = np.random.default_rng(seed)
@@ -106,11 +106,11 @@ def _compare_signatures(
         for output in sorted(results[0].keys() & results[1].keys()):
             pair = [result[output] for result in results]
             comparisons.append(compare(f"{where}{name}: {output}", *pair))
-        comparisons += _of_one_only(results, f"{where}{name}: ")
+        comparisons += _missing_in_one(results, f"{where}{name}: ")
     return comparisons
 
 
-def _of_one_only(names: Sequence[Any], where: str = "") -> list[Comparison]:
+def _missing_in_one(names: Sequence[Any], where: str = "") -> list[Comparison]:
     """A Comparison that fails for each name that only one of two collections has."""
     return [
         Comparison(f"{where}{name}", fault=f"only the {which} model has it.")

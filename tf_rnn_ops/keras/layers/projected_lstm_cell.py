@@ -139,12 +139,12 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
         super().build(input_shape)
         if self.num_proj:
             shape = (self.units, self.num_proj)
-            self.projection = self._own_weight("projection", shape, "projection")
+            self.projection = self._add_extra_weight("projection", shape, "projection")
         if self.use_peepholes:
             self._build_peepholes()
 
     def _build_peepholes(self) -> None:
-        self.peepholes = self._own_weight("peepholes", (3, self.units), "peephole")
+        self.peepholes = self._add_extra_weight("peepholes", (3, self.units), "peephole")
 
     def _vectors(self) -> list[tf.Tensor]:
         """The peepholes of i, f and o."""
@@ -156,7 +156,7 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
             kwargs["shape"] = (self.output_size, 4 * self.units)
         return super().add_weight(*args, **kwargs)
 
-    def _own_weight(
+    def _add_extra_weight(
         self, name: str, shape: tuple[int, ...], prefix: str, index: int = 0
     ) -> keras.Variable:
         return self.add_weight(
@@ -312,7 +312,7 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
 
     def _build_peepholes(self) -> None:
         for k, gate in enumerate("ifo"):
-            weight = self._own_weight(f"peephole_{gate}", (self.units,), "peephole", k)
+            weight = self._add_extra_weight(f"peephole_{gate}", (self.units,), "peephole", k)
             setattr(self, f"peephole_{gate}", weight)
 
     def _vectors(self) -> list[tf.Tensor]:

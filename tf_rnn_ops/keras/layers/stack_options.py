@@ -93,7 +93,7 @@ class StackOptions(keras.layers.Layer):
             # tf.train.Checkpoint does not find the variable inside of a generator.
             self._seed_state = self.seed_generator.state.value
         self._state_h = self._state_c = None
-        self._set_what_keras_reads()
+        self._set_attributes_of_keras()
         policies.check_mode(self, NO_INT8)
 
     def _set_network(self, units: int) -> None:
@@ -106,7 +106,7 @@ class StackOptions(keras.layers.Layer):
         # JSON cannot write NumPy's numbers.
         self.num_layers, self.num_proj = int(self.num_layers), int(self.num_proj)
 
-    def _set_what_keras_reads(self) -> None:
+    def _set_attributes_of_keras(self) -> None:
         if self.time_major and self.activity_regularizer is not None:
             raise ValueError(
                 f"activity_regularizer of {self.name!r} must be None with time_major=True, because "

@@ -98,25 +98,27 @@ def _check_class(layer: Any, kinds: Sequence[str], is_last: bool) -> None:
     directions = [layer]
     if hasattr(layer, "forward_layer"):
         directions = [layer.forward_layer, layer.backward_layer]
-        check_own(layer, "Bidirectional", methods)
+        check_not_overridden(layer, "Bidirectional", methods)
     for direction in directions:
         kind = _kind(direction, kinds)
-        check_own(direction, kind, (*methods, "inner_loop", "get_initial_state"))
+        check_not_overridden(direction, kind, (*methods, "inner_loop", "get_initial_state"))
         cell = getattr(direction, "cell", None)
         if kind in _RECURRENT and cell is not None:
             _check_cell(cell, f"{kind}Cell", direction.name)
 
 
 def _check_cell(cell: Any, kind: str, layer_name: str) -> None:
-    check_own(cell, kind, (*_CALLS, "get_initial_state"), of=f" of layer {layer_name!r}")
-    made = maker(cell, "call")
-    if made is not None and made.__name__ != kind:
+    check_not_overridden(cell, kind, (*_CALLS, "get_initial_state"), of=f" of layer {layer_name!r}")
+    cls = maker(cell, "call")
+    if cls is not None and cls.__name__ != kind:
         raise ValueError(
             f"The cell of layer {layer_name!r} must be a {kind} of Keras, but it is a {type(cell).__name__}."
         )
 
 
-def check_own(layer: Any, kind: str | None, methods: Sequence[str], of: str = "") -> None:
+def check_not_overridden(
+    layer: Any, kind: str | None, methods: Sequence[str], of: str = ""
+) -> None:
     """Raises ValueError if one of the methods is defined outside of Keras and this package."""
     name = overridden_method(layer, methods, KERAS)
     if name:

@@ -60,9 +60,9 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     if hasattr(type(source), "from_converted"):  # a stack of tf_rnn_ops.keras
         return _of_stack(source)
     wanted = "Keras layers, a sequential model or a list of weights"
-    layers, found_mode = layers_of(source, objects.keras_stack, wanted, per_cell=(2, 3))
+    layers, mode_of_layers = layers_of(source, objects.keras_stack, wanted, per_cell=(2, 3))
     cells, num_dirs = cells_of(layers, (2, 3), _cell)
-    mode = mode_of(len(cells[0].w), found_mode or rnn_mode, "these Keras layers")
+    mode = mode_of(len(cells[0].w), mode_of_layers or rnn_mode, "these Keras layers")
     return converted(mode, cells, num_dirs)
 
 
@@ -112,7 +112,7 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
 
 def _of_stack(stack: Any) -> Converted:
     """The Converted of a CudnnLSTM, CudnnGRU, CudnnRNNTanh or CudnnRNNRelu of tf_rnn_ops.keras."""
-    objects.check_own(stack, type(stack).__name__, ("__call__", "call"))
+    objects.check_not_overridden(stack, type(stack).__name__, ("__call__", "call"))
     if not stack.built:
         raise ValueError(f"The stack {stack.name!r} has no weights yet: build it, or call it once.")
     if stack.go_backwards:
