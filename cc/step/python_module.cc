@@ -103,24 +103,37 @@ PyObject* New(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return capsule;
 }
 
+// Adds a new object to a list, and ends the caller's reference. Returns false if there is an error.
+bool Add(PyObject* list, PyObject* item) {
+  if (item == nullptr) return false;
+  const bool added = PyList_Append(list, item) == 0;
+  Py_DecRef(item);
+  return added;
+}
+
+PyObject* ShapeOf(const RnnStepTensor& tensor) {
+  PyObject* const shape = PyList_New(0);
+  for (int i = 0; shape != nullptr && i < tensor.rank; ++i) {
+    if (!Add(shape, PyLong_FromLongLong(tensor.shape[i]))) {
+      Py_DecRef(shape);
+      return nullptr;
+    }
+  }
+  return shape;
+}
+
 PyObject* ListOf(const RnnStepper* stepper, int count,
                  RnnStepTensor (*get)(const RnnStepper* stepper, int k)) {
   PyObject* const list = PyList_New(0);
   for (int k = 0; list != nullptr && k < count; ++k) {
     const RnnStepTensor tensor = get(stepper, k);
-    PyObject* const shape = PyList_New(0);
-    for (int i = 0; shape != nullptr && i < tensor.rank; ++i) {
-      PyObject* const size = PyLong_FromLongLong(tensor.shape[i]);
-      if (size == nullptr) break;
-      PyList_Append(shape, size);
-      Py_DecRef(size);
+    const char* type = tensor.type == RNN_STEP_FLOAT32 ? "float32" : "int32";
+    // WHY no check: Py_BuildValue() fails if an object is null.
+    if (!Add(list, Py_BuildValue("(ssNN)", tensor.name, type, ShapeOf(tensor),
+                                 PyBool_FromLong(tensor.has_time)))) {
+      Py_DecRef(list);
+      return nullptr;
     }
-    PyObject* const item =
-        Py_BuildValue("(ssNN)", tensor.name, tensor.type == RNN_STEP_FLOAT32 ? "float32" : "int32",
-                      shape, PyBool_FromLong(tensor.has_time));
-    if (item == nullptr) break;
-    PyList_Append(list, item);
-    Py_DecRef(item);
   }
   return list;
 }
