@@ -34,7 +34,8 @@ class Status {
 // Joins the parts of a message as an ostream would print them.
 template <typename... Parts>
 std::string StrCat(const Parts&... parts) {
-  std::ostringstream out;
+  // WHY the mode: the constructor without it is new in GCC 9's library (cc/compat/old_libc.cc).
+  std::ostringstream out(std::ios_base::out);
   (out << ... << parts);
   return out.str();
 }

@@ -41,8 +41,7 @@ MAY_IMPORT = {
     "keras/_report": "keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch native keras"
     " numpy tensorflow",
     "keras/_export": "_formats stepper keras/_convert keras/_internals keras/_layer_paths keras/_report keras/layers"
-    " keras/dispatch"
-    " params/keras keras numpy tensorflow",
+    " keras/dispatch keras numpy tensorflow",
 }
 # Modules that name functions of rooms above them.
 DOORS = ("tf_rnn_ops.params.__init__", "tf_rnn_ops.portable.__init__")

@@ -6,10 +6,10 @@ import keras
 import numpy as np
 
 from tf_rnn_ops.keras._convert.convert import convert_silently
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 
 def is_quantized(model: keras.Model) -> bool:

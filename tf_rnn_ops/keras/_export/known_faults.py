@@ -5,7 +5,7 @@ import functools
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.params.keras.internals import flatten_layers
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 
 
 def refuse(model: keras.Model, signature: list) -> None:

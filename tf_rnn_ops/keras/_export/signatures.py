@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tf_rnn_ops import _npz
 from tf_rnn_ops.keras._internals import models
-from tf_rnn_ops.params.keras.internals import flatten_layers
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 
 
 def of(

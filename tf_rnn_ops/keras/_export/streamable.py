@@ -3,8 +3,8 @@
 import keras
 
 from tf_rnn_ops.keras._export.time_axes import Call, is_recurrent, reads_time
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 _BACKWARDS = "it reads its input backwards, from the last step"
 _BOTH = "it also reads its input backwards, from the last step"

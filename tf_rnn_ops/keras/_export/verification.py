@@ -15,9 +15,9 @@ from tf_rnn_ops.keras._export import feeds, time_axes
 from tf_rnn_ops.keras._export.int8_error import Int8Error, is_quantized
 from tf_rnn_ops.keras._export.outputs import Outputs
 from tf_rnn_ops.keras._export.streaming import Stream
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.timing import Timing, take_turns
-from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # With int8 weights: the part of integers that may differ, and the allowed relative difference of a model whose
 # int8 error is not known.
