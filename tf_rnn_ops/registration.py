@@ -22,6 +22,14 @@ def _register() -> None:
     if _begun:
         return
     _begun = True
+    try:
+        _register_all()
+    except BaseException:
+        _begun = False  # a later import may succeed
+        raise
+
+
+def _register_all() -> None:
     if reason := loader.unavailable():
         warnings.warn(
             f"{reason} Without it the Keras layers run Keras's implementation, tf_rnn_ops.params converts "

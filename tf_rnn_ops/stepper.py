@@ -160,9 +160,15 @@ class Stepper:
         """
         if rows is None:
             return _native.reset(self._native)
-        numbers = np.asarray(list(rows) if isinstance(rows, Iterable) else [rows])
+        if isinstance(rows, Iterable) and not isinstance(rows, np.ndarray):
+            rows = list(rows)
+        numbers = np.atleast_1d(np.asarray(rows))
         if numbers.size and numbers.dtype.kind not in "iu":
             raise ValueError(f"rows must be integers, but they are {rows!r}.")
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.batch_size:
+            raise ValueError(
+                f"rows must be from 0 to {self.batch_size - 1}, but they are {rows!r}."
+            )
         return _native.reset(self._native, np.ascontiguousarray(numbers, np.int64))
 
     @property
@@ -204,10 +210,10 @@ class Stepper:
             unfinished.write_bytes(self._content)
 
     def update(self, model: Any) -> None:
-        """Takes over the weights that a model has now. The states stay.
+        """Takes over a model, such as one with the weights of further training. The states stay.
 
         Args:
-            model: The Keras model that this stepper was made of, or one with the same layers.
+            model: The Keras model that this stepper was made of, or one with the same inputs, outputs and states.
 
         Raises:
             ValueError: The model has other inputs, outputs or states.

@@ -33,7 +33,7 @@ void Each(const float* x, float* y, int64_t rows, int64_t columns, const Shape& 
 }
 
 float Relu(float x, const Shape& s) {
-  const float y = x >= s.threshold ? std::min(x, s.largest) : s.alpha * (x - s.threshold);
+  const float y = x > s.threshold ? std::min(x, s.largest) : s.alpha * (x - s.threshold);
   return std::isnan(x) ? x : y;
 }
 float Tanh(float x, const Shape&) { return std::tanh(x); }
@@ -54,9 +54,6 @@ float Selu(float x, const Shape&) {
 float Silu(float x, const Shape&) { return x / (1.0f + std::exp(-x)); }
 float HardSilu(float x, const Shape& s) { return x * HardSigmoid(x, s); }
 float Gelu(float x, const Shape&) { return 0.5f * x * (1.0f + std::erf(x * 0.70710678f)); }
-float GeluTanh(float x, const Shape&) {
-  return 0.5f * x * (1.0f + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
-}
 float Mish(float x, const Shape& s) { return x * std::tanh(Softplus(x, s)); }
 
 template <bool kLog>
@@ -88,7 +85,6 @@ const std::map<std::string, Activate>& Activations() {
       {"silu", Each<Silu>},
       {"hard_silu", Each<HardSilu>},
       {"gelu", Each<Gelu>},
-      {"gelu_tanh", Each<GeluTanh>},
       {"mish", Each<Mish>},
       {"softmax", Softmax<false>},
       {"log_softmax", Softmax<true>},
@@ -107,6 +103,9 @@ class ActivationNode : public Node {
       return InvalidArgument("its activation '", name, "' is unknown");
     }
     activate_ = found->second;
+    if (input_->dims.empty() && name.find("softmax") != std::string::npos) {
+      return InvalidArgument("softmax needs features, and its input has one number a step");
+    }
     shape_.largest = INFINITY;
     if (reader->Has("alpha")) RNN_OPS_RETURN_IF_ERROR(reader->Field("alpha", &shape_.alpha));
     if (reader->Has("largest")) RNN_OPS_RETURN_IF_ERROR(reader->Field("largest", &shape_.largest));

@@ -33,14 +33,20 @@ const std::map<std::string, MakeNode>& Makers() {
 std::string ToText(const std::vector<int64_t>& shape) { return ToString(PartialShape::Of(shape)); }
 
 // Sets the sizes of a value. Its memory comes later, because outputs need none.
-Status SetSizes(const Program& program, bool has_time, const std::vector<int64_t>& dims,
-                Value* value) {
+Status SetSizes(Program* program, bool has_time, const std::vector<int64_t>& dims, Value* value) {
   value->has_time = has_time;
   value->dims = dims;
-  value->rows = program.batch * (has_time ? program.max_time : 1);
+  value->rows = program->batch * (has_time ? program->max_time : 1);
   value->row_elements = CountElements(dims);
-  if (value->row_elements < 0 || CountElements({value->rows, value->row_elements}) < 0) {
-    return InvalidArgument("'", value->name, "' would be too large");
+  // A node may have two pointers for each row.
+  constexpr int64_t kRowBytes = 16;
+  const bool fits = value->row_elements >= 0 &&
+                    CountElements({value->rows, 4 * value->row_elements + kRowBytes}) >= 0;
+  if (fits) program->bytes += value->rows * (4 * value->row_elements + kRowBytes);
+  const int64_t memory = AvailableMemory();
+  if (!fits || (memory > 0 && program->bytes > memory / 2)) {
+    return InvalidArgument("with batch_size ", program->batch, " and time ", program->max_time,
+                           ", '", value->name, "' would be too large for the memory");
   }
   return Status();
 }
@@ -113,7 +119,7 @@ class Builder {
     auto value = std::make_unique<Value>();
     value->name = name;
     value->type = type == "int32" ? ElementType::kOther : ElementType::kFloat32;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(program_, has_time, dims, value.get()));
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(&program_, has_time, dims, value.get()));
     if (!values_.emplace(name, value.get()).second) {
       return InvalidArgument("two inputs are named '", name, "'");
     }
@@ -234,7 +240,7 @@ Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& d
   if (k >= names.size()) return InvalidArgument("it has ", names.size(), " outputs");
   auto made = std::make_unique<Value>();
   made->name = names[k];
-  RNN_OPS_RETURN_IF_ERROR(SetSizes(program_, has_time, dims, made.get()));
+  RNN_OPS_RETURN_IF_ERROR(SetSizes(&program_, has_time, dims, made.get()));
   if (!values_.emplace(made->name, made.get()).second) {
     return InvalidArgument("there are two values '", made->name, "'");
   }

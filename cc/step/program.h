@@ -79,6 +79,7 @@ class Node {
 struct Program {
   int64_t batch = 0;     // B
   int64_t max_time = 0;  // T
+  int64_t bytes = 0;     // about the memory of all values
   std::vector<std::unique_ptr<Value>> values;
   std::vector<std::unique_ptr<State>> states;
   std::vector<std::unique_ptr<Node>> nodes;

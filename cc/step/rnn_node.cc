@@ -25,6 +25,11 @@ const OpSpec* FindOp(const std::string& kind) {
   return nullptr;
 }
 
+bool IsWeight(Arg arg) {
+  return arg != Arg::input && arg != Arg::input_h && arg != Arg::input_c &&
+         arg != Arg::sequence_lengths && arg != Arg::packed;
+}
+
 class RnnNode : public Node {
  public:
   Status Make(NodeReader* reader);
@@ -99,7 +104,7 @@ Status RnnNode::ReadShapes(const NodeReader& reader, const OpSpec& op, const Rnn
       shape = state(num_units);
     } else if (spec.arg == Arg::sequence_lengths && is_stack) {
       shape = PartialShape::Of({B});
-    } else if (spec.arg != Arg::sequence_lengths && spec.arg != Arg::packed) {
+    } else if (IsWeight(spec.arg)) {
       const StoredTensor* tensor = nullptr;
       RNN_OPS_RETURN_IF_ERROR(reader.Weights(std::string(spec.name()), &tensor));
       if (tensor != nullptr) shape = PartialShape::Of(tensor->shape);
@@ -112,6 +117,7 @@ Status RnnNode::ReadShapes(const NodeReader& reader, const OpSpec& op, const Rnn
 Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op, cpu::RnnArgs* args) {
   for (const TensorSpec& spec : op.inputs) {
     const StoredTensor* tensor = nullptr;
+    if (!IsWeight(spec.arg)) continue;
     RNN_OPS_RETURN_IF_ERROR(reader.Weights(std::string(spec.name()), &tensor));
     if (tensor == nullptr) continue;
     const ElementType type = spec.TypeIn(kFloat32);

@@ -50,6 +50,10 @@ void Workers::Schedule(std::function<void()> closure) {
       pool_->threads.emplace_back(&Pool::Work, pool_.get());
     } catch (const std::system_error&) {
       // A process may not have more threads; the caller then does all the work.
+      if (pool_->threads.empty()) {
+        const std::lock_guard<std::mutex> lock(pool_->mutex);
+        pool_->closures.clear();
+      }
     }
   }
   pool_->ready.notify_one();

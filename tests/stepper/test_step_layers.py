@@ -44,6 +44,8 @@ OTHERS = {
     "layer norm": [lambda: L.LayerNormalization()],
     "layer norm bare": [lambda: L.LayerNormalization(center=False, scale=False, epsilon=0.1)],
     "relu": [lambda: L.ReLU(max_value=0.3, negative_slope=0.1, threshold=0.05)],
+    "relu at its threshold": [lambda: L.Rescaling(0.0, offset=0.5), lambda: L.ReLU(threshold=0.5)],
+    "rescaling of each": [lambda: L.Rescaling([1.0, 2.0, 0.5, 3.0])],
     "relu without a largest": [lambda: L.ReLU(max_value=float("inf"))],
     "leaky": [lambda: L.LeakyReLU(negative_slope=0.2)],
     "elu": [lambda: L.ELU(alpha=0.7)],
@@ -155,6 +157,30 @@ def test_embedding():
         check(model_of(layers, dtype=dtype), x)
 
 
+def test_integers_are_converted():
+    def layers(x):
+        return L.LSTM(4, **SEQUENCES)(L.Rescaling(1 / 255)(x))
+
+    x = np.random.default_rng(0).integers(0, 255, (2, 6, SIZE), "uint8")
+    check(model_of(layers, SIZE, dtype="uint8"), x)
+
+
+def test_one_number_a_step():
+    def layers(x):
+        return L.LSTM(4, **SEQUENCES)(L.Reshape((-1, 1))(L.Rescaling(0.5)(x)))
+
+    check(model_of(layers), np.random.default_rng(0).standard_normal((2, 6)).astype(np.float32))
+    with pytest.raises(ValueError, match="softmax"):
+        rnn.stepper(model_of(lambda x: layers(L.Activation("softmax")(x))))
+
+
+def test_lora():
+    model = chain(L.LSTM(4, **SEQUENCES), L.Dense(3))
+    model.layers[-1].enable_lora(2)
+    model.layers[-1].lora_kernel_b.assign(np.ones((2, 3)))
+    check(model)
+
+
 def test_several_inputs_and_outputs():
     x, y = keras.Input((None, SIZE), name="x"), keras.Input((None, 2), name="y")
     h, state = L.GRU(4, return_state=True, name="gru", **SEQUENCES)(L.Concatenate()([x, y]))
@@ -220,6 +246,11 @@ def test_random_models():
         )
 
 
+def _of(function):
+    """Functions are layers here, for chain()."""
+    return function
+
+
 REFUSED = {
     "not causal": (lambda: L.Conv1D(2, 3), "cannot stream"),
     "both directions": (lambda: L.Bidirectional(L.LSTM(2, **SEQUENCES)), "cannot stream"),
@@ -229,6 +260,10 @@ REFUSED = {
     "other axis": (lambda: L.Softmax(axis=1), "cannot stream"),
     "float16": (lambda: L.Dense(2, dtype="float16"), "float16"),
     "parameters": (lambda: L.PReLU(shared_axes=[1]), "PReLU"),
+    "cast": (lambda: _of(lambda x: keras.ops.cast(keras.ops.cast(x, "int32"), "float32")), "Cast"),
+    "cast to half": (lambda: _of(lambda x: keras.ops.cast(x, "float16")), "float16"),
+    "mask of a softmax": (lambda: _of(lambda x: L.Softmax()(x, mask=x > 0)), "mask"),
+    "float16 of each step": (lambda: L.TimeDistributed(L.Dense(2, dtype="float16")), "float16"),
     "lambda": (lambda: L.Lambda(lambda x: x**2), "lambda"),
 }
 

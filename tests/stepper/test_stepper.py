@@ -211,7 +211,8 @@ def test_wrong_states_and_rows(stepper):
     for states in ({"h": np.zeros((2, 5))}, {"lstm_h": np.zeros((1, 5))}, {"lstm_h": "a"}, [1]):
         with pytest.raises(ValueError, match="must|states"):
             stepper.states = states
-    for rows in ([2], [-1], [0.5], ["a"], 2):
+    stepper.reset(np.array(1))
+    for rows in ([2], [-1], [0.5], ["a"], 2, np.uint64(2**63)):
         with pytest.raises(ValueError, match="rows"):
             stepper.reset(rows)
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _Maker = Callable[["Graph", keras.layers.Layer, Any, Any], "Value"]
 
+ADVICE = (
+    "export(model, path, streaming=True) writes such a model for ONNX Runtime, LiteRT or OpenVINO."
+)
 # {function of keras.activations: (activation of the file, its fields)}.
 _ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
     **{name: (name, {}) for name in ("relu", "tanh", "sigmoid", "hard_sigmoid", "exponential")},
@@ -52,12 +55,21 @@ def _input(graph: "Graph", layer: keras.layers.Layer, tensor: Any) -> "Value":
 
 
 def _refuse(layer: keras.layers.Layer, reason: str) -> ValueError:
-    return ValueError(f"A stepper cannot run the layer {layer.name!r}, because {reason}.")
+    return ValueError(f"A stepper cannot run the layer {layer.name!r}, because {reason}. {ADVICE}")
 
 
-def _array(variable: Any) -> np.ndarray:
-    with tf.init_scope():  # the model is being traced
-        return keras.ops.convert_to_numpy(variable).astype(np.float32)
+def check_call(layer: keras.layers.Layer, *others: Any, **arguments: Any) -> None:
+    """Raises ValueError unless a stepper computes a layer in its type, with the other arguments of a call."""
+    if layer.compute_dtype != "float32":
+        raise _refuse(layer, f"it computes in {layer.compute_dtype}, and a stepper in float32")
+    for name, value in [*(("argument", value) for value in others), *arguments.items()]:
+        if value is not None and value is not False:
+            raise _refuse(layer, f"it is called with another {name} than its input")
+
+
+def _array(layer: keras.layers.Layer, name: str) -> np.ndarray:
+    with tf.init_scope():  # the model is being traced, and LoRA computes the weights
+        return keras.ops.convert_to_numpy(getattr(layer, name)).astype(np.float32)
 
 
 def _identity(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
@@ -142,9 +154,9 @@ def _dense(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) 
             f"its weights are quantized ({layer.quantization_mode}); only those of recurrent layers may be",
         )
     value = _input(graph, layer, inputs)
-    weights = {"kernel": _array(layer.kernel)}
+    weights = {"kernel": _array(layer, "kernel")}
     if layer.use_bias:
-        weights["bias"] = _array(layer.bias)
+        weights["bias"] = _array(layer, "bias")
     product = graph.add("dense", layer.name, [value], value.has_time, weights=weights)
     return _activated(graph, layer, product, layer.activation)
 
@@ -156,9 +168,9 @@ def _conv(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -
     value = _input(graph, layer, tensor)
     if not value.has_time or (layer.kernel_size[0] > 1 and not states):
         raise _refuse(layer, "it has no memory of the steps before: padding='causal' gives it one")
-    weights = {"kernel": _array(layer.kernel)}
+    weights = {"kernel": _array(layer, "kernel")}
     if layer.use_bias:
-        weights["bias"] = _array(layer.bias)
+        weights["bias"] = _array(layer, "bias")
     fields = {
         "dilation": int(layer.dilation_rate[0]),
         "groups": int(layer.groups),
@@ -171,12 +183,12 @@ def _conv(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -
 def _batch_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
     _check_last_axis(layer, result)
     value = _input(graph, layer, inputs)
-    factor = 1 / np.sqrt(_array(layer.moving_variance) + np.float32(layer.epsilon))
+    factor = 1 / np.sqrt(_array(layer, "moving_variance") + np.float32(layer.epsilon))
     if layer.scale:
-        factor = factor * _array(layer.gamma)
-    offset = -_array(layer.moving_mean) * factor
+        factor = factor * _array(layer, "gamma")
+    offset = -_array(layer, "moving_mean") * factor
     if layer.center:
-        offset = offset + _array(layer.beta)
+        offset = offset + _array(layer, "beta")
     weights = {"scale": factor, "offset": offset}
     return graph.add("scale", layer.name, [value], value.has_time, weights=weights)
 
@@ -186,14 +198,14 @@ def _layer_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: 
         raise _refuse(layer, "it has rms_scaling=True; RMSNormalization is possible")
     size = result.shape[-1]
     weights = {
-        "scale": _array(layer.gamma) if layer.scale else np.ones(size),
-        "offset": _array(layer.beta) if layer.center else np.zeros(size),
+        "scale": _array(layer, "gamma") if layer.scale else np.ones(size),
+        "offset": _array(layer, "beta") if layer.center else np.zeros(size),
     }
     return _norm(graph, layer, inputs, result, weights, centered=True)
 
 
 def _rms_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
-    weights = {"scale": _array(layer.scale), "offset": np.zeros(result.shape[-1])}
+    weights = {"scale": _array(layer, "scale"), "offset": np.zeros(result.shape[-1])}
     return _norm(graph, layer, inputs, result, weights, centered=False)
 
 
@@ -213,11 +225,12 @@ def _norm(
 
 def _rescaling(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
     value = _input(graph, layer, inputs)
-    size = result.shape[-1]
-    weights = {
-        "scale": np.broadcast_to(np.float32(layer.scale), [size]),
-        "offset": np.broadcast_to(np.float32(layer.offset), [size]),
-    }
+    # One number a step has no features.
+    size = 1 if value.has_time and result.shape.rank == 2 else result.shape[-1]
+    numbers = {"scale": np.float32(layer.scale), "offset": np.float32(layer.offset)}
+    if any(number.ndim > 1 or number.size not in (1, size) for number in numbers.values()):
+        raise _refuse(layer, "its scale or offset is not a number or one for each feature")
+    weights = {name: np.broadcast_to(number, [size]) for name, number in numbers.items()}
     return graph.add("scale", layer.name, [value], value.has_time, weights=weights)
 
 
@@ -225,7 +238,7 @@ def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: A
     if getattr(layer, "quantization_mode", None) is not None:
         raise _refuse(layer, "its weights are quantized; only those of recurrent layers may be")
     value = graph.tokens(inputs, f"the layer {layer.name!r}")
-    weights = {"table": _array(layer.embeddings)}
+    weights = {"table": _array(layer, "embeddings")}
     return graph.add("embedding", layer.name, [value], value.has_time, weights=weights)
 
 
@@ -245,6 +258,7 @@ def _time_distributed(
     graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
 ) -> "Value":
     make = maker_of(layer.layer)
+    check_call(layer.layer)
     value = _input(graph, layer, inputs)
     # These see the features of a step only, with time or without it.
     names = ("Dense", "Activation", "ReLU", "LeakyReLU", "ELU", "BatchNormalization", "Embedding")

@@ -32,15 +32,12 @@ _KINDS = {
 # The inputs of these ops that are not weights.
 _NOT_WEIGHTS = ("input_h", "input_c", "input", "sequence_lengths", "packed", "seed", "input_mask")
 _UNUSED = ("T", "is_training", "time_major", "dropout", "seed", "seed2")
-_ADVICE = (
-    "export(model, path, streaming=True) writes such a model for ONNX Runtime, LiteRT or OpenVINO."
-)
 # {op of TensorFlow with two inputs: the function of a node "combine"}.
-_COMBINES = {
+_COMBINING_OPS = {
     **{"AddV2": "add", "Add": "add", "Sub": "subtract", "Mul": "multiply"},
     **{"Maximum": "maximum", "Minimum": "minimum"},
 }
-_ACTIVATIONS = {
+_ACTIVATION_OPS = {
     **{"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softmax": "softmax"},
     **{
         "Elu": "elu",
@@ -186,6 +183,11 @@ class Graph:
             states = {f"{name}{NEXT}" for name in self._stream.states}
             for name, tensor in named(results).items():
                 if name not in states:
+                    if tensor.dtype != tf.float32:
+                        raise ValueError(
+                            f"A stepper cannot compute the output {name!r}, because it is {tensor.dtype.name}, and "
+                            "a stepper computes float32."
+                        )
                     value = self.value(tensor, f"the output {name!r}")
                     outputs.append({"name": name, "value": value.name})
             return dict(self._computed)
@@ -216,9 +218,9 @@ class Graph:
                 raise ValueError(
                     f"The input {spec.name!r} must have known sizes, but it has {spec.shape}."
                 )
-            dtype = "float32" if spec.dtype.is_floating else "int32"
+            # tokens() makes those of Embedding int32.
             self._inputs.append(
-                {"name": spec.name, "dtype": dtype, "has_time": has_time, "dims": dims}
+                {"name": spec.name, "dtype": "float32", "has_time": has_time, "dims": dims}
             )
             self._names.add(spec.name)
             self._values[tensor.ref()] = Value(spec.name, has_time)
@@ -273,6 +275,10 @@ class Graph:
         tensor = _source(tensor)
         if (found := self._values.get(tensor.ref())) is not None:
             return found
+        if (state := self._state_names.get(tensor.ref())) is not None:
+            raise ValueError(
+                f"A stepper cannot run {user}, because it reads the input {state!r}, which is a state. {step_layers.ADVICE}"
+            )
         if tensor.ref() in self._states:
             node, k = self._states[tensor.ref()]
             node["outputs"] += [""] * (k + 1 - len(node["outputs"]))
@@ -282,7 +288,7 @@ class Graph:
             try:
                 found = self._of_op(tensor, user)
             except ValueError as error:
-                raise ValueError(f"A stepper cannot run {maker}. {_ADVICE}") from error
+                raise ValueError(f"A stepper cannot run {maker}. {step_layers.ADVICE}") from error
         else:
             found = self._of_op(tensor, user)
         self._values[tensor.ref()] = found
@@ -302,23 +308,28 @@ class Graph:
     def _of_op(self, tensor: tf.Tensor, user: str) -> Value:
         """The Value of an operation outside of the layers, such as x + y."""
         op = tensor.op
-        if op.type in _ACTIVATIONS:
+        if op.type in _ACTIVATION_OPS:
             x = self.value(op.inputs[0], user)
             fields = {"alpha": 1.0} if op.type == "Elu" else {}
             return self.add(
-                "activation", op.name, [x], x.has_time, activation=_ACTIVATIONS[op.type], **fields
+                "activation",
+                op.name,
+                [x],
+                x.has_time,
+                activation=_ACTIVATION_OPS[op.type],
+                **fields,
             )
-        if op.type in _COMBINES and op.inputs[0].shape == op.inputs[1].shape:
+        if op.type in _COMBINING_OPS and op.inputs[0].shape == op.inputs[1].shape:
             inputs = [self.value(x, user) for x in op.inputs]
             return self.add(
-                "combine", op.name, inputs, inputs[0].has_time, function=_COMBINES[op.type]
+                "combine", op.name, inputs, inputs[0].has_time, function=_COMBINING_OPS[op.type]
             )
         if op.type == "ConcatV2" and _is_last_axis(op):
             inputs = [self.value(x, user) for x in op.inputs[:-1]]
             return self.add("concatenate", op.name, inputs, inputs[0].has_time)
         raise ValueError(
             f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for "
-            f"it. {_ADVICE}"
+            f"it. {step_layers.ADVICE}"
         )
 
     def _run(self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
@@ -338,20 +349,20 @@ class Graph:
                         _source(tensor).ref(), f"the layer {layer.name!r} ({kind})"
                     )
             return result
-        _check_dtype(layer)
         self._inside = True
         try:
             result = original(layer, *args, **kwargs)
         finally:
             self._inside = False
-        inputs = args[0] if args else next(iter(kwargs.values()))
+        inputs = args[0] if args else kwargs.pop(next(iter(kwargs)))
+        step_layers.check_call(layer, *args[1:], **kwargs)
         self._values[_source(result).ref()] = make(self, layer, inputs, result)
         return result
 
     def _run_recurrent(
         self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
     ) -> Any:
-        _check_dtype(layer)
+        step_layers.check_call(layer)
         graph = tf.compat.v1.get_default_graph()
         before = len(graph.get_operations())
         self._inside = True
@@ -374,14 +385,14 @@ class Graph:
         for k, op in enumerate(ops):
             if k and _before(op) is not ops[k - 1]:
                 raise ValueError(
-                    f"A stepper cannot run {kind}, because its cells are not in a row. {_ADVICE}"
+                    f"A stepper cannot run {kind}, because its cells are not in a row. {step_layers.ADVICE}"
                 )
             # The states of the cells are in a row.
             node, value = self._add_recurrent(layer, op, value, states[len(made) :])
             made += [(node, j) for j in range(1, len(node["states"]) + 1)]
         if not ops or len(made) != len(states):
             raise ValueError(
-                f"A stepper cannot run {kind}, because it runs Keras's implementation: explain(model) tells why. {_ADVICE}"
+                f"A stepper cannot run {kind}, because it runs Keras's implementation: explain(model) tells why. {step_layers.ADVICE}"
             )
         if not layer.return_sequences:
             value = self.add("last_step", f"{layer.name}_last", [value], False)
@@ -402,7 +413,7 @@ class Graph:
         states = states[: 2 if attrs["rnn_mode"] == "lstm" else 1]
         if not states or None in states:
             raise ValueError(
-                f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {_ADVICE}"
+                f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {step_layers.ADVICE}"
             )
         node: dict[str, Any] = {"op": "rnn", "name": layer.name, "kind": _KINDS[kind]}
         node |= {"inputs": [x.name], "outputs": [name], "states": states}
@@ -438,14 +449,6 @@ def _of_block_lstm(
     return weights, {**_OF_BLOCK_LSTM, "cell_clip": max(0.0, attrs["cell_clip"])}
 
 
-def _check_dtype(layer: keras.layers.Layer) -> None:
-    if layer.compute_dtype != "float32":
-        raise ValueError(
-            f"A stepper cannot run the layer {layer.name!r}, because it computes in {layer.compute_dtype}: a stepper "
-            "computes in float32."
-        )
-
-
 def _inputs_of(op: tf.Operation) -> dict[str, tf.Tensor]:
     return {arg.name: tensor for arg, tensor in zip(op.op_def.input_arg, op.inputs)}
 
@@ -474,7 +477,19 @@ def _zeros(spec: tf.TensorSpec) -> tf.Tensor:
 
 
 def _source(tensor: Any) -> tf.Tensor:
-    """The tensor behind casts and copies."""
-    while tensor.op.type in ("Cast", "Identity", "StopGradient", "EnsureShape"):
+    """The tensor behind copies, and casts that change no number."""
+    while tensor.op.type in ("Identity", "StopGradient", "EnsureShape") or _keeps_numbers(
+        tensor.op
+    ):
         tensor = tensor.op.inputs[0]
     return tensor
+
+
+def _keeps_numbers(op: tf.Operation) -> bool:
+    if op.type != "Cast":
+        return False
+    before, after = op.inputs[0].dtype, op.outputs[0].dtype
+    if before.is_integer and after == tf.int32:
+        # A stepper checks the range of an input.
+        return before.size < 4 or op.inputs[0].op.type == "Placeholder"
+    return before == after or (before.is_integer and after.is_floating)
