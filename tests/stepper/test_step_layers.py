@@ -45,7 +45,7 @@ OTHERS = {
     "layer norm bare": [lambda: L.LayerNormalization(center=False, scale=False, epsilon=0.1)],
     "relu": [lambda: L.ReLU(max_value=0.3, negative_slope=0.1, threshold=0.05)],
     "relu at its threshold": [lambda: L.Rescaling(0.0, offset=0.5), lambda: L.ReLU(threshold=0.5)],
-    "rescaling of each": [lambda: L.Rescaling([1.0, 2.0, 0.5, 3.0])],
+    "rescaling of each": [lambda: L.Dense(2), lambda: L.Rescaling([1.0, 2.0])],
     "relu without a largest": [lambda: L.ReLU(max_value=float("inf"))],
     "leaky": [lambda: L.LeakyReLU(negative_slope=0.2)],
     "elu": [lambda: L.ELU(alpha=0.7)],
