@@ -1,4 +1,4 @@
-"""Calls a model step by step with numpy arrays, without TensorFlow: 5 to 300 microseconds a step on one thread.
+"""Calls a model step by step with numpy arrays, without TensorFlow.
 
 tf_rnn_ops.keras.stepper(model)     a stepper of a Keras model
 tf_rnn_ops.keras.export(model, "model.rnn", streaming=True)
