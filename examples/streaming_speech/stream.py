@@ -18,11 +18,12 @@ import speech_ctc  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 import tf_rnn_ops.keras  # noqa: E402
+import tf_rnn_ops.stepper  # noqa: E402
 from tf_rnn_ops._formats import formats  # noqa: E402
 
 RATE = sound.SAMPLE_RATE / sound.SAMPLES  # frames a second
 LETTERS = "-abcdefghij"  # of the symbols; 0 is CTC's blank
-ENDINGS = {"tf_saved_model": "", "onnx": ".onnx", "litert": ".tflite", "openvino": ".xml"}
+ENDINGS = {"tf_saved_model": "", "onnx": ".onnx", "litert": ".tflite", "openvino": ".xml", "rnn": ".rnn"}
 
 
 def train(voice, units, epochs):
@@ -65,6 +66,8 @@ def file_step(model, name, folder):
     """Writes the model in a format. Returns a function of a frame's features, which keeps the states."""
     path = pathlib.Path(folder) / f"speech{ENDINGS[name]}"
     tf_rnn_ops.keras.export(model, path, name, streaming=True, batch_size=1, time=1, print_fn=None)
+    if name == "rnn":
+        return tf_rnn_ops.stepper.load(path)
     call = formats.writer(name).load(str(path))
     states = {}
     for layer in model.layers:
