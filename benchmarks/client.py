@@ -37,11 +37,10 @@ class Worker:
         name: The name of the library in tables.
         spec: The module of benchmarks.peers to import and, after a colon, a variant.
         threads: The number of threads.
-        environment: Variables in addition to the environment of this process.
         prefix: A command that runs its arguments, such as the command of benchmarks.quota.
     """
 
-    def __init__(self, name, spec, threads, environment=None, prefix=()):
+    def __init__(self, name, spec, threads, prefix=()):
         self.name = name
         # The package under test is the installed package. Only the folder benchmarks comes from the source
         # tree.
@@ -49,7 +48,6 @@ class Worker:
         env["CUDA_VISIBLE_DEVICES"] = (
             "-1"  # otherwise the ops would run on a GPU, and each process would reserve its memory
         )
-        env.update(environment or {})
         self._command = [
             *prefix,
             sys.executable,

@@ -17,24 +17,34 @@ _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _OURS = runpy.run_path(str(_ROOT / "tf_rnn_ops/native/machine.py"))
 
 
+# The variable with the instruction set that benchmarks.settings.restrict leaves to the process.
+RESTRICTED = "BENCH_RESTRICTED_TO"
+_BEYOND_AVX2 = ("avx512", "avx_vnni", "amx_")
+
+
+def is_restricted():
+    """Whether the CPU looks like one of AVX2 to this process."""
+    return RESTRICTED in os.environ
+
+
 def prefer_installed():
     """Puts the source tree last on the path, so that an installed tf_rnn_ops has priority."""
     rest = [p for p in sys.path if pathlib.Path(p or ".").resolve() != _ROOT]
     sys.path[:] = [*rest, str(_ROOT)]
 
 
-def _flags():
-    """The set of the flags of the CPU."""
-    flags = set()
+def flags():
+    """The set of the flags of the CPU, as far as the process sees them."""
+    found = set()
     try:
         with open("/proc/cpuinfo") as info:
             for line in info:
                 key, _, value = line.partition(":")
                 if key.strip() == "flags":
-                    flags = set(value.split())
+                    found = set(value.split())
     except OSError:
         pass
-    return flags
+    return {f for f in found if not (is_restricted() and f.startswith(_BEYOND_AVX2))}
 
 
 def largest_int8():
@@ -43,20 +53,21 @@ def largest_int8():
     It is 63 on such a CPU, since VPMADDUBSW adds two products in 16 bits.
     SOURCE: the documents of ONNX Runtime (reduce_range) and oneDNN (int8 computations).
     """
-    flags = _flags()
-    return 63 if "avx2" in flags and not flags & {"avx_vnni", "avx512_vnni"} else 127
+    cpu = flags()
+    return 63 if "avx2" in cpu and not cpu & {"avx_vnni", "avx512_vnni"} else 127
 
 
 def describe():
     """CPU, instruction sets, cores and date, for the head of a report."""
-    flags = _flags()
+    cpu = flags()
     wanted = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
     return {
         "cpu": _OURS["name"](),
-        "isa": [f for f in wanted if f in flags],
+        "isa": [f for f in wanted if f in cpu],
         "cores": len(os.sched_getaffinity(0)),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "python": platform.python_version(),
+        "restricted_to": os.environ.get(RESTRICTED, ""),
         "isa_override": os.environ.get("TF_RNN_OPS_CPU_ISA", ""),
     }
 

@@ -33,12 +33,8 @@ def medians(row):
 
 
 def fastest_peer(row):
-    """Name and median seconds of the fastest other library, or (None, None).
-
-    If the run restricts the instruction set, libraries that ignore the restriction do not count.
-    """
-    apart = (*OURS, *OTHER_TYPES, *row.get("unrestricted", ()))
-    times = {n: t for n, t in medians(row).items() if n not in apart}
+    """Name and median seconds of the fastest other library, or (None, None)."""
+    times = {n: t for n, t in medians(row).items() if n not in (*OURS, *OTHER_TYPES)}
     if not times:
         return None, None
     name = min(times, key=times.get)
@@ -119,12 +115,8 @@ def markdown(results):
     ]
     out += [f"- {name}: {version}" for name, version in results["versions"].items()]
     out += [f"- absent: {name}: {why}" for name, why in results.get("absent", {}).items()]
-    if results.get("isa"):
-        out.append(
-            f"- restricted to {results['isa']} by: "
-            + ", ".join(f"{k}={v}" for k, v in results["environment"].items())
-        )
-        out += [f"- not restricted: {n} {why}" for n, why in results["unrestricted"].items()]
+    if machine.get("restricted_to"):
+        out.append(f"- the CPU looks like one of {machine['restricted_to']} to all of them")
     narrow = any(over_float32(row) is not None for row in results["rows"])
     head = ["(T,B,I,H)", "mode", "threads", *names, "ratio", "GEMM"]
     head += ["over own float32"] if narrow else []

@@ -97,9 +97,8 @@ def _add_reports(parser):
     parser.add_argument("--no-plots", action="store_true", help="write no pictures")
     parser.add_argument(
         "--isa",
-        choices=list(settings.ISA_ENVIRONMENT),
-        help="best instruction set for tf_rnn_ops and for each library that has such a setting (default: that "
-        "of the CPU)",
+        choices=["avx2"],
+        help="hide from every library what the CPU has beyond that (default: nothing)",
     )
     parser.add_argument(
         "--busy",
@@ -120,12 +119,12 @@ def shapes_path(name):
     return path if path.exists() else SHAPES / f"{name}.txt"
 
 
-def start_workers(names, threads, environment):
+def start_workers(names, threads):
     """The workers of the libraries that are present, and {absent library: reason}. Prints the reasons."""
     workers, absent = [], {}
     for name in names:
         try:
-            workers.append(Worker(name, peers.ALL[name], threads, environment))
+            workers.append(Worker(name, peers.ALL[name], threads))
         except WorkerError as error:
             absent[name] = str(error)
             print(f"  absent: {name}: {error}", flush=True)
@@ -197,11 +196,11 @@ def measure(workers, rounds, attempts=3):
     return seconds
 
 
-def measure_memory(workers, problem, training, threads, environment):
+def measure_memory(workers, problem, training, threads):
     """The bytes of each worker's library, in a new process for each."""
     results = {}
     for worker in workers:
-        fresh = Worker(worker.name, peers.ALL[worker.name], threads, environment)
+        fresh = Worker(worker.name, peers.ALL[worker.name], threads)
         try:
             results[worker.name] = fresh.memory(dataclasses.asdict(problem), training)
         except WorkerError as error:
@@ -211,11 +210,10 @@ def measure_memory(workers, problem, training, threads, environment):
     return results
 
 
-def peak(threads, environment):
+def peak(threads):
     """GFLOP/s of the fastest library's matrix product, in a separate process."""
     count = str(threads)
     env = dict(os.environ, OPENBLAS_NUM_THREADS=count, OMP_NUM_THREADS=count, PYTHONPATH=str(ROOT))
-    env.update(environment)
     command = [sys.executable, "-m", "benchmarks.machine"]
     done = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
     rate, by = done.stdout.split()
@@ -235,7 +233,6 @@ def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
         "gemm_peak": gemm_peak,
         "seconds": seconds,
         "left_out": left_out,
-        "unrestricted": list(settings.UNRESTRICTED.get(args.isa, ())),
         "differences": differences,
         "data_bytes": memory.data_bytes(problem, training),
     }
@@ -244,8 +241,7 @@ def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
             # The spread is a part of this result, so it does not cause more rounds.
             row["busy_seconds"] = measure(ready, args.rounds, attempts=1)
     if args.memory:
-        environment = settings.isa_environment(args.isa)
-        row["memory"] = measure_memory(ready, problem, training, threads, environment)
+        row["memory"] = measure_memory(ready, problem, training, threads)
     return row
 
 
@@ -256,16 +252,13 @@ def main(argv=None):
 
         return step.main(argv[1:])
     args = parse_args(argv)
+    settings.restrict(args.isa)
     todo = [p for name in args.shapes for p in problems.read(shapes_path(name))]
     modes = {"both": [False, True], "inference": [False], "training": [True]}[args.mode]
     args.output.mkdir(parents=True, exist_ok=True)
-    environment = settings.isa_environment(args.isa)
     results = {
         "machine": machine.describe(),
         "command": argv,
-        "isa": args.isa,
-        "environment": environment,
-        "unrestricted": settings.UNRESTRICTED.get(args.isa, {}),
         "busy": args.busy,
         "rounds": args.rounds,
         "versions": {},
@@ -274,8 +267,8 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as folder:
         for threads in args.threads:
             print(f"{threads} thread(s)", flush=True)
-            gemm_peak = peak(threads, environment)
-            workers, absent = start_workers(args.peers, threads, environment)
+            gemm_peak = peak(threads)
+            workers, absent = start_workers(args.peers, threads)
             results["versions"].update({w.name: w.version for w in workers})
             results["absent"] = absent
             try:

@@ -2,37 +2,37 @@
 
 import contextlib
 import os
+import pathlib
 import subprocess
 import sys
 
-# The switches of all libraries. All are set in every worker.
-ISA_ENVIRONMENT = {
-    "avx2": {
-        "TF_RNN_OPS_CPU_ISA": "avx2",
-        # oneDNN, also the copies inside of PyTorch, TensorFlow and, if it is compiled in, OpenVINO.
-        "ONEDNN_MAX_CPU_ISA": "AVX2",
-        "DNNL_MAX_CPU_ISA": "AVX2",
-        "ATEN_CPU_CAPABILITY": "avx2",
-        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-        "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
-        "OPENBLAS_CORETYPE": "Haswell",
-    },
-}
+from benchmarks import machine
 
-# Libraries that ignore the restriction, as measured. The report names them, and they do not count in
-# ratios.
-UNRESTRICTED = {
-    "avx2": {
-        "ONNX Runtime": "has no switch; it uses what the CPU has",
-        "ONNX Runtime float32": "has no switch; it uses what the CPU has",
-        "Keras jit": "ignores XLA's switch in its matrix products",
-    },
-}
+_SOURCE = pathlib.Path(__file__).resolve().with_name("avx2_cpu.c")
+_LIBRARY = _SOURCE.parents[1] / "build" / "avx2_cpu.so"
 
 
-def isa_environment(isa):
-    """The variables for `isa`; none for None."""
-    return ISA_ENVIRONMENT[isa] if isa else {}
+def restrict(isa):
+    """Starts this program anew on a CPU of that instruction set, if it does not run on one.
+
+    WHY not the switches of the libraries: ONNX Runtime has none, and XLA's products ignore theirs.
+
+    Args:
+        isa: "avx2", for a CPU without AVX-512, VNNI and AMX; None for the CPU as it is.
+
+    Raises:
+        SystemExit: A CPU cannot look like one of AVX2 without a C compiler, on other CPUs than x86 with CPUID faulting.
+    """
+    if isa is None or machine.is_restricted():
+        return
+    _LIBRARY.parent.mkdir(exist_ok=True)
+    command = ["cc", "-O1", "-shared", "-fPIC", str(_SOURCE), "-o", str(_LIBRARY)]
+    try:
+        subprocess.run(command, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SystemExit(f"--isa {isa} needs a C compiler and an x86 CPU: {error}") from error
+    environment = {**os.environ, "LD_PRELOAD": str(_LIBRARY), machine.RESTRICTED: isa}
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 # The process exits when its parent has ended, so that no core stays occupied when the driver is killed.

@@ -30,7 +30,7 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from benchmarks import float64, machine, problems, run
+from benchmarks import float64, machine, problems, run, settings
 from benchmarks.peers import Unsupported
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -471,6 +471,7 @@ def parse_args(argv):
     parser.add_argument(
         "--rounds", type=int, default=21, help="turns of each library (default: %(default)s)"
     )
+    parser.add_argument("--isa", choices=["avx2"], help="as in benchmarks.run")
     parser.add_argument(
         "--output",
         type=pathlib.Path,
@@ -496,6 +497,7 @@ def cases_of(args):
 
 def main(argv=None):
     args = parse_args(argv)
+    settings.restrict(args.isa)
     machine.prefer_installed()
     import tensorflow as tf
 
@@ -506,7 +508,7 @@ def main(argv=None):
     tf.config.threading.set_inter_op_parallelism_threads(1)
     about = machine.describe()
     print(
-        f"{about['cpu']} ({', '.join(about['isa'])}), one thread, {about['date']}; "
+        f"{about['cpu']} ({', '.join(about['isa'])}{' only' if about['restricted_to'] else ''}), one thread, {about['date']}; "
         "CPU time in microseconds, median (smallest)"
     )
     results = {"machine": about, "rounds": args.rounds, "rows": []}
