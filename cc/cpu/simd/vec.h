@@ -63,6 +63,7 @@ EIGEN_ALWAYS_INLINE Packet<T> Set(T value) {
 }
 
 using Eigen::internal::padd;
+using Eigen::internal::pdiv;
 using Eigen::internal::pmadd;
 using Eigen::internal::pmul;
 using Eigen::internal::psub;
@@ -222,31 +223,46 @@ EIGEN_ALWAYS_INLINE Packet<T> Sigmoid(const Packet<T>& x) {
   return EigenLogistic<T>(x);
 }
 
-#if defined(RNN_OPS_ISA_AVX512)
+#if defined(RNN_OPS_ISA_AVX512) || defined(RNN_OPS_ISA_AVX2)
 
 // Let x = f - r * ln 2 with an integer r. Then exp(-x) = 2^r * exp(-f) with |f| < 0.35, and a
 // polynomial of degree 6 has a relative error of 3e-9. Scaling by a power of two overflows to
 // infinity, which is correct. NaN passes through both bounds.
 template <>
 EIGEN_ALWAYS_INLINE Packet<float> Sigmoid<float>(const Packet<float>& x) {
-  const __m512 one = _mm512_set1_ps(1.0f);
+  const auto set = [](float value) { return Set<float>(value); };
+  const Packet<float> per_log2 = set(-1.44269504f);
   // Above the upper bound the result is 1. Below the lower bound the result differs from 0 by less
   // than the smallest normal number.
-  const __m512 bounded =
-      _mm512_max_ps(_mm512_set1_ps(-104.0f), _mm512_min_ps(_mm512_set1_ps(18.0f), x));
-  const __m512 r = _mm512_roundscale_ps(_mm512_mul_ps(bounded, _mm512_set1_ps(-1.44269504f)),
-                                        _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#if defined(RNN_OPS_ISA_AVX512)
+  const __m512 bounded = _mm512_max_ps(set(-104.0f), _mm512_min_ps(set(18.0f), x));
+  const __m512 r =
+      _mm512_roundscale_ps(pmul(bounded, per_log2), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+  const __m256 bounded = _mm256_max_ps(set(-89.0f), _mm256_min_ps(set(18.0f), x));
+  // The sum has r + 127 in its lowest bits, which a shift moves to where the exponent is. 2^128 is
+  // infinity.
+  const __m256 magic = set(0x1.8p23f + 127);
+  const __m256 sum = pmadd(bounded, per_log2, magic);
+  const __m256 r = psub(sum, magic);
+  const __m256 power = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(sum), 23));
+#endif
   // ln 2 in two parts. The first part has few bits, so its product with r is exact.
-  __m512 f = _mm512_fmadd_ps(r, _mm512_set1_ps(0.693359375f), bounded);
-  f = _mm512_fmadd_ps(r, _mm512_set1_ps(-2.12194440e-4f), f);
-  __m512 p = _mm512_set1_ps(1.381422160e-3f);
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(-8.368899114e-3f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(4.166840389e-2f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(-1.666651964e-1f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(4.999999404e-1f));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(-1.0f));
-  p = _mm512_fmadd_ps(p, f, one);
-  return _mm512_div_ps(one, _mm512_add_ps(one, _mm512_scalef_ps(p, r)));
+  Packet<float> f = pmadd(r, set(0.693359375f), bounded);
+  f = pmadd(r, set(-2.12194440e-4f), f);
+  Packet<float> p = set(1.381422160e-3f);
+  p = pmadd(p, f, set(-8.368899114e-3f));
+  p = pmadd(p, f, set(4.166840389e-2f));
+  p = pmadd(p, f, set(-1.666651964e-1f));
+  p = pmadd(p, f, set(4.999999404e-1f));
+  p = pmadd(p, f, set(-1.0f));
+  p = pmadd(p, f, set(1.0f));
+#if defined(RNN_OPS_ISA_AVX512)
+  const __m512 exp = _mm512_scalef_ps(p, r);
+#else
+  const __m256 exp = pmul(p, power);
+#endif
+  return pdiv(set(1.0f), padd(set(1.0f), exp));
 }
 
 #endif

@@ -47,7 +47,8 @@ inline const std::vector<Level>& Levels() {
   return *levels;
 }
 
-inline bool IsAvx512(const Level& level) { return level.name.rfind("avx512", 0) == 0; }
+// Whether the sigmoid of float32 is that of cc/cpu/simd/vec.h instead of Eigen's.
+inline bool HasOwnSigmoid(const Level& level) { return level.name.rfind("avx", 0) == 0; }
 
 // The best instruction set of this machine.
 inline const Level& BestLevel() {
