@@ -29,8 +29,10 @@ _IDENTITIES = (
     *("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "AlphaDropout"),
     *("ActivityRegularization", "Identity", "InputLayer"),
 )
-_COMBINES = {
+# {layer of Keras or op of TensorFlow: the function of a node "combine"}.
+COMBINES = {
     **{"Add": "add", "Subtract": "subtract", "Multiply": "multiply"},
+    **{"AddV2": "add", "Sub": "subtract", "Mul": "multiply"},
     **{"Average": "average", "Maximum": "maximum", "Minimum": "minimum"},
 }
 
@@ -45,7 +47,7 @@ def maker_of(layer: keras.layers.Layer) -> _Maker | None:
         return None
     if kind.__name__ in _IDENTITIES:
         return _identity
-    if kind.__name__ in _COMBINES:
+    if kind.__name__ in COMBINES:
         return _combine
     return _MAKERS.get(kind.__name__)
 
@@ -80,7 +82,7 @@ def _combine(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
     values = [_input(graph, layer, tensor) for tensor in inputs]
     if any(tensor.shape != inputs[0].shape for tensor in inputs):
         raise _refuse(layer, f"its inputs have the shapes {[list(t.shape) for t in inputs]}")
-    function = _COMBINES[type(layer).__name__]
+    function = COMBINES[type(layer).__name__]
     return graph.add("combine", layer.name, values, values[0].has_time, function=function)
 
 
