@@ -188,6 +188,10 @@ class Graph:
             return dict(self._computed)
 
         function = tf.function(trace, autograph=False).get_concrete_function(*signature)
+        if not outputs:
+            raise ValueError(
+                f"A stepper cannot run the model, because all of its outputs are states. {step_layers.ADVICE}"
+            )
         weights = function(*keras.tree.map_structure(_zeros, signature))
         self._arrays |= {name: tensor.numpy() for name, tensor in weights.items()}
         graph = {**self._sizes(), "inputs": self._inputs, "nodes": self.nodes, "outputs": outputs}
