@@ -1,10 +1,14 @@
 """Runs functions when another package has been imported, so that importing tf_rnn_ops does not import it."""
 
 import importlib.abc
+import importlib.machinery
 import sys
 from typing import Any, Callable
 
 from tf_rnn_ops import _patches
+
+# The attribute of a module's spec that tells whether its import is running.
+_RUNNING = "_initializing"
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -30,6 +34,29 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+class _RunningSpec(importlib.machinery.ModuleSpec):
+    """The spec of a module whose import is running, in this thread or in another one."""
+
+    after: Callable[[], None]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        # importlib sets it at the end of an import, also of one that has failed.
+        if name == _RUNNING and not value:
+            self.__class__ = importlib.machinery.ModuleSpec  # type: ignore[assignment]
+            if self.name in sys.modules:
+                self.after()
+
+
+def _after_running(spec: Any, function: Callable[[], None]) -> None:
+    if isinstance(spec, _RunningSpec):
+        return
+    spec.after = function
+    spec.__class__ = _RunningSpec
+    if not getattr(spec, _RUNNING):  # the import has ended in the meantime
+        setattr(spec, _RUNNING, False)
+
+
 def after_import(module: str, function: Callable[[], None]) -> None:
     """Runs a function now if a module is imported, otherwise after its import.
 
@@ -38,6 +65,10 @@ def after_import(module: str, function: Callable[[], None]) -> None:
         function: The function. An error of it is an error of the import.
     """
     if module in sys.modules:
-        function()
+        spec = getattr(sys.modules[module], "__spec__", None)
+        if getattr(spec, _RUNNING, False):
+            _after_running(spec, function)
+        else:
+            function()
     elif not any(isinstance(f, _Finder) and f.module == module for f in sys.meta_path):
         sys.meta_path.insert(0, _Finder(module, function))

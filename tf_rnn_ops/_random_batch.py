@@ -45,13 +45,20 @@ def batch_for(
     steps = _random_arrays.least_steps((tuple(spec.shape) for spec in specs), time)
     integers, texts = _integers(layers, specs), _texts(layers, specs)
     rng = np.random.default_rng(seed)
+    # An Input has float32 if nothing else is asked for, also for an Embedding.
+    floats_are_words = integers is not None and not any(
+        tf.as_dtype(spec.dtype).is_integer for spec in specs
+    )
 
     def array_for(spec: Any) -> np.ndarray:
-        dtype = tf.as_dtype(spec.dtype).as_numpy_dtype
+        dtype = tf.as_dtype(spec.dtype)
+        are_words = floats_are_words and dtype.is_floating and len(spec.shape) <= 2
+        drawn = np.int32 if are_words else dtype.as_numpy_dtype
         array = _random_arrays.array(
-            tuple(spec.shape), dtype, rng, batch_size, time, steps, integers, texts
+            tuple(spec.shape), drawn, rng, batch_size, time, steps, integers, texts
         )
-        return _padded(array, masked) if padded else array
+        array = _padded(array, masked) if padded else array
+        return array.astype(dtype.as_numpy_dtype) if are_words else array
 
     return keras.tree.map_structure(array_for, signature)
 

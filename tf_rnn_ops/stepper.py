@@ -115,7 +115,7 @@ class Stepper:
 
         Args:
             inputs: An array, a list of arrays in the order of `inputs`, or {name: array}. Other dtypes are
-                converted as numpy converts to the same kind, and float64 to float32.
+                converted as numpy converts to the same kind, float64 to float32, and floats without a fraction to int32.
             out: Arrays for the results, in the same forms: float32, of the shapes of `outputs`, contiguous. They
                 must not overlap the inputs. None makes new ones.
 
@@ -330,7 +330,7 @@ def _in_order(what: str, tensors: Sequence[Tensor], values: Any) -> list[Any]:
 def _converted(tensor: Tensor, value: Any) -> _Array:
     """The value as a dense array of the type and shape of a tensor."""
     array = np.asarray(value)
-    kinds = "fiub" if tensor.dtype == "float32" else "iu"
+    kinds = "fiub" if tensor.dtype == "float32" else "fiu"
     if array.dtype.kind not in kinds:
         numbers = "numbers" if tensor.dtype == "float32" else "integers"
         raise ValueError(
@@ -340,12 +340,14 @@ def _converted(tensor: Tensor, value: Any) -> _Array:
         raise ValueError(
             f"{tensor.name!r} must have the shape {list(tensor.shape)}, but its shape is {list(array.shape)}."
         )
-    if (
-        tensor.dtype == "int32"
-        and array.size
-        and not -(2**31) <= array.min() <= array.max() < 2**31
-    ):
-        raise ValueError(f"{tensor.name!r} must fit int32, but it has values up to {array.max()}.")
+    if tensor.dtype == "int32" and array.size:
+        # An Input of Keras is float32 if nothing else is asked for, also for an Embedding.
+        if array.dtype.kind == "f" and not (array == np.floor(array)).all():
+            raise ValueError(f"{tensor.name!r} must be integers, but some have a fraction.")
+        if not -(2**31) <= array.min() <= array.max() < 2**31:
+            raise ValueError(
+                f"{tensor.name!r} must fit int32, but it has values up to {array.max()}."
+            )
     # A copy at another address: numpy may give a view of what is not aligned.
     return np.require(array, tensor.dtype, ["C", "A"])
 

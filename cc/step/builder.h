@@ -73,6 +73,7 @@ using MakeNode = Status (*)(NodeReader* reader, std::unique_ptr<Node>* node);
 
 Status MakeRnnNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeDenseNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeQuantizedDenseNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeConvNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeActivationNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeScaleNode(NodeReader* reader, std::unique_ptr<Node>* node);

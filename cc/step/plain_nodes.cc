@@ -218,8 +218,14 @@ class EmbeddingNode : public Node {
     if (tensor == nullptr || tensor->shape.size() != 2) {
       return InvalidArgument("it has no matrix 'table'");
     }
-    RNN_OPS_RETURN_IF_ERROR(reader->Weights("table", tensor->shape, &table_));
     tokens_ = tensor->shape[0];
+    if (tensor->type == ElementType::kInt8) {
+      RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", {tokens_}, &scale_));
+      RNN_OPS_RETURN_IF_ERROR(table_.Resize(tensor->bytes()));
+      std::copy(tensor->data, tensor->data + tensor->bytes(), table_.as<char>());
+    } else {
+      RNN_OPS_RETURN_IF_ERROR(reader->Weights("table", tensor->shape, &table_));
+    }
     std::vector<int64_t> dims = input_->dims;
     dims.push_back(tensor->shape[1]);
     return reader->Output(0, input_->has_time, dims, &output_);
@@ -233,8 +239,15 @@ class EmbeddingNode : public Node {
         return InvalidArgument("The input '", input_->name, "' must be from 0 to ", tokens_ - 1,
                                ", but element ", i, " is ", tokens[i], ".");
       }
-      const float* row = table_.as<float>() + tokens[i] * columns;
-      std::copy(row, row + columns, output_->out() + i * columns);
+      float* const to = output_->out() + i * columns;
+      if (scale_.bytes() == 0) {
+        const float* row = table_.as<float>() + tokens[i] * columns;
+        std::copy(row, row + columns, to);
+      } else {
+        const int8_t* row = table_.as<int8_t>() + tokens[i] * columns;
+        const float scale = scale_.as<float>()[tokens[i]];
+        for (int64_t c = 0; c < columns; ++c) to[c] = static_cast<float>(row[c]) / scale;
+      }
     }
     return Status();
   }
@@ -244,6 +257,7 @@ class EmbeddingNode : public Node {
   Value* output_ = nullptr;
   int64_t tokens_ = 0;
   Block table_;
+  Block scale_;  // of an int8 table: the rows are divided by these
 };
 
 // ---- Several inputs ----

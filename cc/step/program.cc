@@ -17,6 +17,7 @@ const std::map<std::string, MakeNode>& Makers() {
   static const auto* const makers = new std::map<std::string, MakeNode>{
       {"rnn", MakeRnnNode},
       {"dense", MakeDenseNode},
+      {"quantized_dense", MakeQuantizedDenseNode},
       {"conv", MakeConvNode},
       {"activation", MakeActivationNode},
       {"scale", MakeScaleNode},

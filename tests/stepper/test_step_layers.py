@@ -8,6 +8,7 @@ import tf_rnn_ops.keras as rnn
 from stepper.step_models import SEQUENCES, SIZE, chain, check, model_of, run, steps_of
 
 L = keras.layers
+CONFIGS = hasattr(keras.quantizers, "Int8QuantizationConfig")
 
 RECURRENT = {
     "lstm": lambda: L.LSTM(5, **SEQUENCES),
@@ -121,6 +122,55 @@ def test_int8_weights_give_the_same_numbers(cell):
     check(model, steps_of(model, batch=3, time=8), tolerance=1e-6)
 
 
+def quantized_by_keras():
+    def layers(x):
+        x = L.LSTM(6, **SEQUENCES)(L.Embedding(7, 5)(x))
+        return L.Dense(8, activation="relu", use_bias=False)(L.Dense(9)(x))
+
+    model = model_of(layers, dtype="int32")
+    model.quantize("int8", filters=["embedding", "dense"])
+    return model
+
+
+def test_int8_weights_of_keras():
+    model = quantized_by_keras()
+    layers = [layer for layer in model.layers if isinstance(layer, (L.Dense, L.Embedding))]
+    assert [layer.quantization_mode for layer in layers] == ["int8"] * 3
+    check(model, np.random.default_rng(0).integers(0, 7, (3, 40)), times=(1, 4))
+
+
+def test_int8_dense_is_equal_to_keras_to_the_bit():
+    model = chain(L.Conv1D(40, 2, padding="causal", use_bias=False), L.Dense(30))
+    conv, dense = model.layers[1:]
+    # The Dense sees the input, which the kernel of the convolution copies.
+    conv.kernel.assign(np.stack([np.zeros((SIZE, 40)), np.eye(SIZE, 40)]))
+    dense.quantize("int8")
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4, 50, SIZE)) * 10 ** rng.uniform(-9, 9, (4, 50, 1))
+    x[0, 0], x[0, 1, 0], x[0, 2, 0], x[0, 3] = 0, np.nan, np.inf, 3e38
+    x = x.astype(np.float32)
+    stepper = rnn.stepper(model, batch_size=4, time=50)
+    np.testing.assert_array_equal(stepper(x), model(x))
+
+
+@pytest.mark.skipif(not CONFIGS, reason="this Keras has no quantization configs")
+def test_int8_weights_without_int8_inputs():
+    model = chain(L.LSTM(6, **SEQUENCES), L.Dense(4))
+    config = keras.quantizers.Int8QuantizationConfig(activation_quantizer=None)
+    model.layers[-1].quantize("int8", config=config)
+    check(model)
+
+
+@pytest.mark.skipif(not CONFIGS, reason="this Keras has no quantization configs")
+def test_another_quantizer_of_the_inputs_is_an_error():
+    model = chain(L.LSTM(6, **SEQUENCES), L.Dense(4))
+    quantizer = keras.quantizers.AbsMaxQuantizer(value_range=(-7, 7))
+    config = keras.quantizers.Int8QuantizationConfig(activation_quantizer=quantizer)
+    model.layers[-1].quantize("int8", config=config)
+    with pytest.raises(ValueError, match="quantizer"):
+        rnn.stepper(model)
+
+
 def test_the_last_step():
     model = chain(L.GRU(5, **SEQUENCES), L.LSTM(4), L.Dense(2))
     stepper, x = rnn.stepper(model, batch_size=2, time=2), steps_of(model)
@@ -154,7 +204,12 @@ def test_embedding():
 
     x = np.random.default_rng(0).integers(0, 7, (2, 6))
     for dtype in ("int32", "float32"):  # Keras gives an Input float32 if nothing else is asked for
-        check(model_of(layers, dtype=dtype), x)
+        model = model_of(layers, dtype=dtype)
+        check(model, x)
+        check(model, x.astype(np.float32))
+    for wrong in (0.5, np.nan, np.inf, 7.0, -1.0):
+        with pytest.raises(ValueError, match="must"):
+            rnn.stepper(model)(np.full((1, 1), wrong, np.float32))
 
 
 def test_integers_are_converted():
@@ -211,6 +266,13 @@ def test_states_that_are_inputs_of_the_model():
     np.testing.assert_allclose(run(stepper, array), model([array, begin])[0], atol=2e-6)
 
 
+def test_a_model_that_returns_only_states_is_an_error():
+    x, first = keras.Input((None, SIZE)), keras.Input((4,), name="first")
+    _, last = L.GRU(4, return_state=True, **SEQUENCES)(x, initial_state=first)
+    with pytest.raises(ValueError, match="outputs are states"):
+        rnn.stepper(keras.Model([x, first], last))
+
+
 def test_a_model_of_one_number_of_steps():
     model = keras.Sequential([keras.Input((4, SIZE)), L.LSTM(5), L.Dense(2)])
     stepper, x = rnn.stepper(model), steps_of(model, batch=1, time=4)
@@ -231,19 +293,11 @@ def test_a_model_inside_of_a_model_and_a_class_of_a_user():
     check(chain(inner, Own()))
 
 
-def test_random_models():
-    rng = np.random.default_rng(11)
-    makers = [
-        *RECURRENT.values(),
-        *(m for makers in OTHERS.values() if len(makers) == 1 for m in makers),
-    ]
-    for k in range(12):
-        layers = [makers[n]() for n in rng.integers(0, len(makers), 4)]
-        layers = [layer for layer in layers if not getattr(layer, "groups", 1) > 1]
-        model = chain(L.SimpleRNN(5, **SEQUENCES), *layers)
-        check(
-            model, steps_of(model, int(rng.integers(1, 9)), seed=k), times=(1, 2, 6), tolerance=5e-6
-        )
+def _quantized(layer, mode="int8"):
+    """A layer behind an LSTM of 4 units, quantized by Keras."""
+    layer.build((None, None, 4))
+    layer.quantize(mode)
+    return layer
 
 
 def _of(function):
@@ -264,6 +318,9 @@ REFUSED = {
     "cast to half": (lambda: _of(lambda x: keras.ops.cast(x, "float16")), "float16"),
     "mask of a softmax": (lambda: _of(lambda x: L.Softmax()(x, mask=x > 0)), "mask"),
     "float16 of each step": (lambda: L.TimeDistributed(L.Dense(2, dtype="float16")), "float16"),
+    "int4": (lambda: _quantized(L.Dense(2), "int4"), "int4"),
+    "float8": (lambda: _quantized(L.Dense(2), "float8"), "float8"),
+    "int8 of each step": (lambda: L.TimeDistributed(_quantized(L.Dense(2))), "TimeDistributed"),
     "lambda": (lambda: L.Lambda(lambda x: x**2), "lambda"),
 }
 

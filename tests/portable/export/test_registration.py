@@ -1,6 +1,7 @@
 """The hook that registers with tf2onnx when it is imported, on packages that stand in for it."""
 
 import importlib
+import importlib.machinery
 import sys
 import types
 
@@ -62,6 +63,26 @@ def test_it_registers_at_once_if_the_module_is_there(package):
     importlib.import_module("fake_tf2onnx.tfonnx")
     hook.install()
     assert calls == [4]
+
+
+def test_it_registers_after_an_import_that_is_running(package):
+    make, calls, _ = package
+    make(
+        "from tf_rnn_ops._formats import tf2onnx_hook\n"
+        "tf2onnx_hook.install()\ntf2onnx_hook.install()\nVALUE = 6"
+    )
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _import_hook._Finder)]
+    module = importlib.import_module("fake_tf2onnx.tfonnx")
+    assert calls == [6] and type(module.__spec__) is importlib.machinery.ModuleSpec
+
+
+def test_an_import_that_fails_registers_nothing(package):
+    make, calls, _ = package
+    make("from tf_rnn_ops._formats import tf2onnx_hook\ntf2onnx_hook.install()\nraise OSError")
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _import_hook._Finder)]
+    with pytest.raises(OSError):
+        importlib.import_module("fake_tf2onnx.tfonnx")
+    assert not calls
 
 
 def test_a_failure_is_a_warning(package):

@@ -4,7 +4,7 @@ import contextlib
 
 import keras
 
-from robustness.model_problem.grammar import OF_STEPS, STACKS, STATES
+from robustness.model_problem.grammar import OF_STEPS, STACKS, STATES, VECTORS
 from robustness.model_problem.stacks import LAYERS, KerasStack
 
 WORDS = 7
@@ -160,7 +160,7 @@ class Built:
             self._recurrents.append(self._recurrent(k, k < last or self._sequences, states))
             if k < last:
                 self._betweens.append(self._between(network.between[k], self._size_of(k)))
-        vectors = set(network.outputs) & {"last", "dense", "softmax"}
+        vectors = set(network.outputs) & VECTORS
         self._tail = self._recurrent(last, False) if self._sequences and vectors else None
         make, layers = self._layer, keras.layers
         self._heads = {

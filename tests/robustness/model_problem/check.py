@@ -14,6 +14,7 @@ from robustness.model_problem.tolerance import allowed
 
 _FILES = {
     "tf_saved_model": "model", "onnx": "model.onnx", "litert": "model.tflite", "openvino": "model.xml",
+    "rnn": "model.rnn",
 }  # fmt: skip
 RIGHT = "right"
 
@@ -116,11 +117,15 @@ class _Problem:
     def want(self, format):
         """[(inputs, outputs)] of each call, by name in the grammar."""
         calls = self.calls(format)
-        key = tuple(calls)
+        # A stepper begins new streams in each call.
+        of_streams = format == "rnn"
+        key = (of_streams, *calls)
         if key not in self._wanted:
             found = []
             self._reset()
             for call in calls:
+                if of_streams:
+                    self._reset()
                 arrays = inputs.arrays_of(self.network, self.built.inputs, call)
                 given = [
                     a if a.dtype.kind in "ib" else a.astype(np.float64) for a in arrays.values()
@@ -149,6 +154,8 @@ class _Problem:
             options["weight_format"] = "int8"
         if format == "onnx":
             options["opset"] = network.opset
+        if format == "rnn":
+            options["streaming"] = True
         options |= {"batch_size": network.B} if self._fixes("batch") else {}
         options |= {"time": network.T} if self._fixes("time") else {}
         with tempfile.TemporaryDirectory() as folder:
@@ -185,7 +192,10 @@ class _Problem:
     def _compare(self, format, report, pairs, results):
         names = self.built.outputs or {"output_0": self.network.outputs[0]}
         for k, ((_, want), got) in enumerate(zip(pairs, results, strict=True)):
-            expected = {_renamed("output", name, report.note): one for name, one in names.items()}
+            expected = {
+                self._output_of_file(format, file_name, name, report.note): name
+                for file_name, name in names.items()
+            }
             if sorted(expected) != sorted(got):
                 return f"wrong: the file has the outputs {sorted(got)}, not {sorted(expected)}"
             for file_name, name in expected.items():
@@ -201,6 +211,13 @@ class _Problem:
                         f"verify={self.network.verify}"
                     )
         return RIGHT
+
+    def _output_of_file(self, format, file_name, name, note):
+        """The name of an output in the answer of a process."""
+        state = self.built.inputs.get(name.replace("state_", "state"))
+        if format == "rnn" and state is not None:  # serve.py
+            return f"{_renamed('input', state.name, note)}_next"
+        return _renamed("output", file_name, note)
 
 
 def _row(k, arrays):

@@ -7,7 +7,7 @@ import dataclasses
 
 from robustness import drawn
 
-FORMATS = ("tf_saved_model", "onnx", "litert", "openvino")
+FORMATS = ("tf_saved_model", "onnx", "litert", "openvino", "rnn")
 # Layers of Keras by the number of their states.
 STATES = {
     "lstm": 2, "lstm_no_bias": 2, "lstm_relu": 2, "lstm_hard": 2, "lstm_elu": 2,
@@ -29,7 +29,11 @@ UNMASKED = ("td_rnn", "conv")
 OVER_TIME = ("td_dense", "td_rnn")
 # Those that are functions, not layers.
 FUNCTIONS = ("add", "td_rnn")
-# Outputs of the sequence of the last layer, and others.
+# The layers that run Keras's implementation.
+LOOPS = ("lstm_elu", "own_cell")
+# Outputs of the last step, and of all steps; those of the sequence of the last layer, and others.
+VECTORS = {"last", "dense", "softmax"}
+OF_ALL_STEPS = ("mean", "max")
 OF_STEPS = ("sequence", "steps", "mean", "max")
 OUTPUTS = ("last", "dense", "softmax", "states", "input", *OF_STEPS)
 TREES = ("tensor", "list", "tuple", "dict", "nested")
@@ -84,6 +88,35 @@ class Network:
         return any(layer in STACKS for layer in self.layers)
 
     @property
+    def streams(self):
+        """Whether the model can be exported with streaming=True: each layer with states has one call."""
+        outputs = set(self.outputs)
+        apart = bool(outputs & {"sequence", "steps"}) and len(outputs & VECTORS) > 1
+        own_state = self.state == "input" and len(self.layers) == 1 and "states" in outputs
+        return (
+            set(self.direction) == {"forward"}
+            and (self.mask, self.shared) == ("none", "none")
+            and (self.state == "none" or own_state)
+            and not apart
+            and not outputs & set(OF_ALL_STEPS)
+            and outputs != {"input"}
+            and "td_rnn" not in self.between
+        )
+
+    @property
+    def is_of_steppers(self):
+        """Whether a stepper has the types, layers and outputs of the model."""
+        outputs = set(self.outputs)
+        keras_runs_all = self.unroll and not set(self.layers) <= set(STACKS)
+        return (
+            self.dtype == "float32"
+            and not set(self.layers) & set(LOOPS)
+            and not keras_runs_all
+            and not (self.input == "words" and "input" in outputs)
+            and not (self.state == "input" and outputs == {"states"})
+        )
+
+    @property
     def compute_dtype(self):
         return self.dtype.removeprefix("mixed_")
 
@@ -124,7 +157,31 @@ def draw(seed, number):
     values |= _draw_options(dice, values)
     if values["api"] == "called":
         values["open"] = values["fix"] = "none"  # Keras takes the sizes of the call
+    if dice.chance(35):
+        values |= _for_streams(values)
     return fitting(Network(**values))
+
+
+def _for_streams(values):
+    """The values to replace so that the model streams, in a stepper too."""
+    layers = tuple("lstm" if one in LOOPS else one for one in values["layers"])
+    own_state = values.get("state") == "input" and len(layers) == 1
+    # One vector only, because each has a layer of its own.
+    kept = [one for one in values["outputs"] if one not in (*OF_ALL_STEPS, *VECTORS, "input")]
+    kept += [one for one in values["outputs"] if one in VECTORS][:1]
+    kept += ["steps", "states"] if own_state else []
+    return {
+        "layers": layers,
+        "direction": ("forward",),
+        "between": tuple("conv" if one == "td_rnn" else one for one in values["between"]),
+        "outputs": tuple(dict.fromkeys(kept)) or ("steps",),
+        "mask": "none",
+        "state": "input" if own_state else "none",
+        "shared": "none",
+        "dtype": "float32",
+        "unroll": 0,
+        "int8": "weights" if values.get("int8") == "weights" else "none",
+    }
 
 
 def _draw_sizes(dice):

@@ -8,6 +8,7 @@ _PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "export.md"
 _HEAD = "| model | formats | error |"
 _NAMES = {
     "SavedModel": "tf_saved_model", "ONNX": "onnx", "LiteRT": "litert", "OpenVINO": "openvino",
+    "stepper": "rnn",
 }  # fmt: skip
 
 
@@ -49,6 +50,8 @@ MODELS = {
         network.compute_dtype in ("float16", "bfloat16")
     ),
     "most models of bfloat16": lambda network: network.compute_dtype == "bfloat16",
+    "models that do not stream": lambda network: not network.streams,
+    "parts that a stepper lacks": lambda network: not network.is_of_steppers,
 }
 
 

@@ -64,6 +64,10 @@ class Runtimes:
             import tf_rnn_ops
 
             arguments.append(tf_rnn_ops.get_lib())
+        if format == "rnn":
+            import tf_rnn_ops
+
+            arguments.append(str(pathlib.Path(tf_rnn_ops.__file__).parents[1]))
         return subprocess.Popen(
             arguments,
             stdin=subprocess.PIPE,

@@ -1,10 +1,11 @@
-"""Runs exported files in a process that does not import the package that wrote them.
+"""Runs exported files in a process that does not import the package that wrote them, except for its steppers.
 
 Usage: python serve.py FORMAT [LIBRARY]. A request is a pickle on stdin: (path, [{input: array} of each
 call]). The answer is a pickle on stdout: [{output: array} of each call], or a sentence on the error.
-LIBRARY has the ops that TensorFlow needs for a SavedModel.
+LIBRARY has the ops that TensorFlow needs for a SavedModel, or is the folder of the package, for a stepper.
 """
 
+import itertools
 import os
 import pickle
 import sys
@@ -66,8 +67,42 @@ def _openvino(path):
     return call
 
 
+def _rnn(path):
+    """Calls of parts of the steps, whose number changes from call to call. The results have the states that were given."""
+    from tf_rnn_ops import stepper
+
+    numbers = itertools.count()
+
+    def call(inputs):
+        of_file = stepper.load(path)
+        rows, steps = next(inputs[one.name].shape for one in of_file.inputs if one.has_time)[:2]
+        sizes = [n for n in range(1, steps + 1) if steps % n == 0]
+        # 1 is the default of a file that leaves the number open.
+        time = of_file.time if of_file.time > 1 else sizes[next(numbers) % len(sizes)]
+        model = stepper.load(path, rows, time)
+        given_states = [name for name in inputs if name in model.states]
+        model.states = {name: inputs[name] for name in given_states}
+        results = []
+        for first in range(0, steps, time):
+            part = slice(first, first + time)
+            found = model(
+                {
+                    one.name: inputs[one.name][:, part] if one.has_time else inputs[one.name]
+                    for one in model.inputs
+                }
+            )
+            results.append(found if isinstance(found, dict) else {model.outputs[0].name: found})
+        joined = {f"{name}_next": model.states[name] for name in given_states}
+        for one in model.outputs:
+            parts = [result[one.name] for result in results]
+            joined[one.name] = np.concatenate(parts, 1) if one.has_time else parts[-1]
+        return joined
+
+    return call
+
+
 LOADERS = {
-    "tf_saved_model": _tf_saved_model, "onnx": _onnx, "litert": _litert, "openvino": _openvino,
+    "tf_saved_model": _tf_saved_model, "onnx": _onnx, "litert": _litert, "openvino": _openvino, "rnn": _rnn,
 }  # fmt: skip
 
 
@@ -82,17 +117,21 @@ def _answer(load, path, calls):
 def main():
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the runtimes print
-    if len(sys.argv) > 2:
+    absent = ["tf_rnn_ops"]
+    if sys.argv[1] == "tf_saved_model":
         import tensorflow as tf
 
         tf.load_op_library(sys.argv[2])
+    if sys.argv[1] == "rnn":
+        sys.path.insert(0, sys.argv[2])
+        absent = ["tensorflow", "keras"]
     while True:
         try:
             path, calls = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         answer = _answer(LOADERS[sys.argv[1]], path, calls)
-        assert not any(name.split(".")[0] == "tf_rnn_ops" for name in sys.modules)
+        assert not any(name.split(".")[0] in absent for name in sys.modules)
         pickle.dump(answer, answers)
         answers.flush()
 

@@ -70,8 +70,9 @@ def test_smoke(block, runtimes):
         for record in records
         for format, outcome in record["found"].items()
     )
-    # An export that rejects everything is never wrong.
-    assert all(found[format, True] >= len(lines) // 2 for format in grammar.FORMATS), found
+    # An export that rejects everything is never wrong. Many models do not stream.
+    least = {format: len(lines) // 2 for format in grammar.FORMATS} | {"rnn": 1}
+    assert all(found[format, True] >= least[format] for format in grammar.FORMATS), found
 
 
 # Lines that have found a fault.
@@ -82,6 +83,8 @@ KEPT = (
     "layers=cells,stack_lstm units=2 outputs=sequence mask=input open=both format=litert",
     "layers=stack_lstm api=sequential B=3 open=time fix=time format=litert",
     "dtype=float64 cast=1 verify=1 format=openvino",
+    "outputs=softmax api=called input=words verify=1 format=rnn",
+    "layers=gru input=words format=rnn stateful=1",
 )
 
 
@@ -98,6 +101,8 @@ EXAMPLES = {
     "float64": "dtype=float64",
     "most models of float16 and bfloat16": "layers=gru direction=both dtype=float16",
     "most models of bfloat16": "layers=gru mask=layer outputs=sequence dtype=bfloat16",
+    "models that do not stream": "direction=both",
+    "parts that a stepper lacks": "layers=own_cell",
 }
 
 

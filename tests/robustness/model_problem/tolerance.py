@@ -38,7 +38,7 @@ def allowed(network, format, want, arrays):
 def _eps(network, format):
     if network.int8 == "file":
         return _LEVEL_7 if format == "onnx" else _LEVEL
-    if network.int8 == "weights" and format == "tf_saved_model":
+    if network.int8 == "weights" and format in ("tf_saved_model", "rnn"):
         return _LEVEL
     if format == "openvino" and network.compute_dtype == "float64":
         return _EPS["float32"]  # its CPU device has no float64

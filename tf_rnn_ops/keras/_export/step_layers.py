@@ -29,8 +29,10 @@ _IDENTITIES = (
     *("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "AlphaDropout"),
     *("ActivityRegularization", "Identity", "InputLayer"),
 )
-_COMBINES = {
+# {layer of Keras or op of TensorFlow: the function of a node "combine"}.
+COMBINES = {
     **{"Add": "add", "Subtract": "subtract", "Multiply": "multiply"},
+    **{"AddV2": "add", "Sub": "subtract", "Mul": "multiply"},
     **{"Average": "average", "Maximum": "maximum", "Minimum": "minimum"},
 }
 
@@ -45,7 +47,7 @@ def maker_of(layer: keras.layers.Layer) -> _Maker | None:
         return None
     if kind.__name__ in _IDENTITIES:
         return _identity
-    if kind.__name__ in _COMBINES:
+    if kind.__name__ in COMBINES:
         return _combine
     return _MAKERS.get(kind.__name__)
 
@@ -80,7 +82,7 @@ def _combine(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
     values = [_input(graph, layer, tensor) for tensor in inputs]
     if any(tensor.shape != inputs[0].shape for tensor in inputs):
         raise _refuse(layer, f"its inputs have the shapes {[list(t.shape) for t in inputs]}")
-    function = _COMBINES[type(layer).__name__]
+    function = COMBINES[type(layer).__name__]
     return graph.add("combine", layer.name, values, values[0].has_time, function=function)
 
 
@@ -148,17 +150,39 @@ def _check_last_axis(layer: keras.layers.Layer, result: Any) -> None:
 
 
 def _dense(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
-    if layer.quantization_mode is not None:
-        raise _refuse(
-            layer,
-            f"its weights are quantized ({layer.quantization_mode}); only those of recurrent layers may be",
-        )
     value = _input(graph, layer, inputs)
-    weights = {"kernel": _array(layer, "kernel")}
+    op, fields, weights = "dense", {}, {"kernel": _array(layer, "kernel")}
+    if _is_int8(layer):
+        scale = _array(layer, "kernel_scale")
+        if (quantizer := layer.inputs_quantizer) is None:
+            weights["kernel"] = weights["kernel"] / scale
+        else:
+            _check_quantizer(layer, quantizer)
+            op, fields = "quantized_dense", {"epsilon": float(quantizer.epsilon)}
+            weights = {"kernel": weights["kernel"].astype(np.int8), "kernel_scale": scale}
     if layer.use_bias:
         weights["bias"] = _array(layer, "bias")
-    product = graph.add("dense", layer.name, [value], value.has_time, weights=weights)
+    product = graph.add(op, layer.name, [value], value.has_time, weights=weights, **fields)
     return _activated(graph, layer, product, layer.activation)
+
+
+def _is_int8(layer: keras.layers.Layer) -> bool:
+    """Whether the weights of a layer are int8, by Keras's quantize(). Raises ValueError for other quantized weights."""
+    mode = getattr(layer, "quantization_mode", None)
+    if mode not in (None, "int8"):
+        raise _refuse(layer, f"its weights are quantized as {mode}; int8 is possible")
+    if mode is not None and layer.lora_enabled:
+        raise _refuse(layer, "it has LoRA besides int8 weights")
+    return mode is not None
+
+
+def _check_quantizer(layer: keras.layers.Layer, quantizer: Any) -> None:
+    """Raises ValueError unless a stepper quantizes the inputs of a Dense as its quantizer does."""
+    usual = keras.quantizers.AbsMaxQuantizer()
+    if type(quantizer) is not type(usual) or any(
+        getattr(quantizer, name) != getattr(usual, name) for name in ("value_range", "output_dtype")
+    ):
+        raise _refuse(layer, "its inputs have another quantizer than AbsMaxQuantizer()")
 
 
 def _conv(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
@@ -235,10 +259,11 @@ def _rescaling(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: A
 
 
 def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
-    if getattr(layer, "quantization_mode", None) is not None:
-        raise _refuse(layer, "its weights are quantized; only those of recurrent layers may be")
     value = graph.tokens(inputs, f"the layer {layer.name!r}")
     weights = {"table": _array(layer, "embeddings")}
+    if _is_int8(layer):
+        table = weights["table"].astype(np.int8)
+        weights = {"table": table, "scale": _array(layer, "embeddings_scale")}
     return graph.add("embedding", layer.name, [value], value.has_time, weights=weights)
 
 
@@ -266,6 +291,9 @@ def _time_distributed(
         raise _refuse(
             layer, f"its layer is a {type(layer.layer).__name__}; {', '.join(names)} are possible"
         )
+    if getattr(layer.layer, "quantization_mode", None) is not None:
+        # Keras calls `call` of the layer, which takes the integers for the weights.
+        raise _refuse(layer, "Keras's TimeDistributed ignores the scales of quantized weights")
     return make(graph, layer.layer, inputs, result)
 
 

@@ -32,11 +32,6 @@ _KINDS = {
 # The inputs of these ops that are not weights.
 _NOT_WEIGHTS = ("input_h", "input_c", "input", "sequence_lengths", "packed", "seed", "input_mask")
 _UNUSED = ("T", "is_training", "time_major", "dropout", "seed", "seed2")
-# {op of TensorFlow with two inputs: the function of a node "combine"}.
-_COMBINING_OPS = {
-    **{"AddV2": "add", "Add": "add", "Sub": "subtract", "Mul": "multiply"},
-    **{"Maximum": "maximum", "Minimum": "minimum"},
-}
 _ACTIVATION_OPS = {
     **{"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softmax": "softmax"},
     **{
@@ -193,6 +188,10 @@ class Graph:
             return dict(self._computed)
 
         function = tf.function(trace, autograph=False).get_concrete_function(*signature)
+        if not outputs:
+            raise ValueError(
+                f"A stepper cannot run the model, because all of its outputs are states. {step_layers.ADVICE}"
+            )
         weights = function(*keras.tree.map_structure(_zeros, signature))
         self._arrays |= {name: tensor.numpy() for name, tensor in weights.items()}
         graph = {**self._sizes(), "inputs": self._inputs, "nodes": self.nodes, "outputs": outputs}
@@ -319,10 +318,14 @@ class Graph:
                 activation=_ACTIVATION_OPS[op.type],
                 **fields,
             )
-        if op.type in _COMBINING_OPS and op.inputs[0].shape == op.inputs[1].shape:
+        if op.type in step_layers.COMBINES and op.inputs[0].shape == op.inputs[1].shape:
             inputs = [self.value(x, user) for x in op.inputs]
             return self.add(
-                "combine", op.name, inputs, inputs[0].has_time, function=_COMBINING_OPS[op.type]
+                "combine",
+                op.name,
+                inputs,
+                inputs[0].has_time,
+                function=step_layers.COMBINES[op.type],
             )
         if op.type == "ConcatV2" and _is_last_axis(op):
             inputs = [self.value(x, user) for x in op.inputs[:-1]]
