@@ -1,6 +1,6 @@
 """The position of each weight and bias in the opaque parameter buffer.
 
-This module mirrors cc/core/op/param_layout; docs/param-layout.md describes both.
+This module mirrors cc/core/op/param_layout; docs/raw-ops.md describes both.
 """
 
 import operator

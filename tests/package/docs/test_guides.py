@@ -23,9 +23,12 @@ tf.saved_model.save(tf.Module(), "trained_on_a_gpu", signatures=serve)
     [
         "README.md",
         "docs/getting-started.md",
+        "docs/keras.md",
+        "docs/int8.md",
+        "docs/more-layers.md",
+        "docs/migration.md",
         "docs/masks-and-lengths.md",
         "docs/streaming.md",
-        "docs/training.md",
         "docs/raw-ops.md",
         pytest.param("docs/speech.md", marks=pytest.mark.thorough),
         pytest.param("docs/forecasting.md", marks=pytest.mark.thorough),

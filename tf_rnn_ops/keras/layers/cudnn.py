@@ -59,7 +59,7 @@ class CudnnLSTM(CudnnStack):
     CudnnRNNRelu have the properties of SimpleRNN.
 
     Attributes:
-        params: The weight, a vector in the order of docs/param-layout.md.
+        params: The weight, a vector in the order of docs/raw-ops.md.
         layout: The tf_rnn_ops.params.Layout of `params`. Both exist once the layer is built.
         seed_generator: The keras.random.SeedGenerator of dropout, whose state is a variable of the
             layer and in its checkpoints; None without dropout between layers. Each replica of a
