@@ -91,7 +91,7 @@ def _stored(cell):
 
 
 def _run(codes, page, folder, epilogue=""):
-    """What each piece of code prints. codes: [(language, code)]; a cell also shows its last expression."""
+    """Runs codes, [(language, code)], and returns their outputs. A cell also shows its last expression."""
     values = {"CODES": codes, "PAGE": page.name, "EPILOGUE": epilogue}
     script = folder / "run_page.py"
     script.write_text(re.sub("CODES|PAGE|EPILOGUE", lambda name: repr(values[name[0]]), RUNNER))

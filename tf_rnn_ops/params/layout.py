@@ -73,7 +73,7 @@ def blocks_of(blocks: Sequence[Block], layer: int, direction: int, source: str) 
 
 
 class Layout:
-    """The layout of the opaque buffer of a network.
+    """The place of each weight in the parameter vector of a stack or a CudnnRNN op.
 
     Attributes:
         size: Number of elements of the buffer, as CudnnRNNParamsSize returns it.
