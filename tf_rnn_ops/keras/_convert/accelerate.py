@@ -13,7 +13,6 @@ from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.dispatch import changes, environment, fused, switch
 from tf_rnn_ops.keras.layers.op_layer import jit_property
-from tf_rnn_ops.native import loader
 
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
@@ -111,7 +110,7 @@ def accelerate() -> Acceleration:
 @functools.cache
 def _log_once() -> None:
     """Tells that the layers are accelerated, unless the import has warned that there are no ops."""
-    if loader.unavailable() is not None:
+    if not environment.has_ops():
         return
     logger = logging.getLogger("tf_rnn_ops")
     if logger.level == logging.NOTSET:
