@@ -89,7 +89,7 @@ $(INSTALLED): $(WHEEL)
 	touch $@
 
 wheel: $(WHEEL)
-	@ls dist/*.whl
+	@echo "Now install it in the environment that you work in: pip install $$(ls dist/*.whl) '$(TENSORFLOW)'"
 
 develop: $(CONFIG)
 	tools/build_native.sh tf_rnn_ops

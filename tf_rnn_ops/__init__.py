@@ -1,4 +1,7 @@
-"""Recurrent networks for TensorFlow and Keras 3, with all steps in one op: layers, ops, and files for other runtimes.
+"""Faster LSTM, GRU and SimpleRNN layers for TensorFlow and Keras 3 on CPUs.
+
+To use them, `import tf_rnn_ops.keras`. Then call `tf_rnn_ops.keras.convert(model)`, write `tf_rnn_ops.keras.LSTM`
+instead of `keras.layers.LSTM`, or call `tf_rnn_ops.keras.accelerate()` at the top of a script.
 
     tf_rnn_ops.keras       layers such as LSTM, GRU and CudnnLSTM; convert, accelerate, explain, compare, export
     tf_rnn_ops.raw_ops     TensorFlow's CudnnRNN and BlockLSTM ops for every CPU, with their gradients, and LayerRNN

@@ -69,7 +69,7 @@ wheel-any: $(READY)
 	rm -rf build/lib build/lib.* build/any
 	TF_RNN_OPS_PURE=1 $(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/any .
 
-# The Python tests of `make check` on tf-nightly and keras-nightly; docs/compatibility.md has the result.
+# The Python tests of `make check` on tf-nightly and keras-nightly; docs/versions.md has the result.
 test-nightly: DOWNLOADS := build/nightly=3
 test-nightly: $(TESTED) $(CONFIG)
 	tools/test_nightly.sh $(NIGHTLY_ARGS)

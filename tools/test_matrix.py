@@ -3,7 +3,7 @@
     python tools/test_matrix.py build/release/*.whl
 
 Each pair gets its own environment in build/matrix, which is removed afterwards. Writes the row of each
-pair in the table of docs/compatibility.md, also if tests failed or there is no such Python.
+pair in the table of docs/versions.md, also if tests failed or there is no such Python.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import time
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "compatibility.md"
+PAGE = ROOT / "docs" / "versions.md"
 MARKS = ("<!-- begin: tools/test_matrix.py -->\n", "<!-- end -->\n")
 
 

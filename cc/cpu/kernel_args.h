@@ -71,7 +71,7 @@ struct CallArgs {
 };
 
 enum WeightLayout : int32_t {
-  kOpaqueWeights = 0,  // params, see docs/param-layout.md
+  kOpaqueWeights = 0,  // params, see docs/raw-ops.md
   kKerasWeights = 1,   // kernel, recurrent_kernel and so on of one layer; L = D = 1
 };
 

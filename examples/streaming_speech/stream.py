@@ -23,7 +23,13 @@ from tf_rnn_ops._formats import formats  # noqa: E402
 
 RATE = sound.SAMPLE_RATE / sound.SAMPLES  # frames a second
 LETTERS = "-abcdefghij"  # of the symbols; 0 is CTC's blank
-ENDINGS = {"tf_saved_model": "", "onnx": ".onnx", "litert": ".tflite", "openvino": ".xml", "rnn": ".rnn"}
+ENDINGS = {
+    "tf_saved_model": "",
+    "onnx": ".onnx",
+    "litert": ".tflite",
+    "openvino": ".xml",
+    "rnn": ".rnn",
+}
 
 
 def train(voice, units, epochs):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops.keras
+from support import subproc
 from tf_rnn_ops.keras import accelerate, explain, restore
 from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras.dispatch import switch
@@ -276,3 +277,20 @@ def test_models_without_old_functions(rng, monkeypatch):
         warnings.simplefilter("error")
         with accelerate():
             assert [explain(model, None)[0].path for model in models] == ["fused", "fused", "keras"]
+
+
+SAYS_ONCE = """
+import sys
+import tf_rnn_ops.keras
+for _ in range(2):
+    with tf_rnn_ops.keras.accelerate() as acceleration:
+        print(acceleration, file=sys.stderr)
+"""
+
+
+def test_it_says_once_that_it_is_active(tmp_path):
+    done = subproc.run(["-c", SAYS_ONCE], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stderr.splitlines() if line.startswith("tf_rnn_ops")]) == 1
+    assert done.stderr.count("<tf_rnn_ops.keras.Acceleration, active>") == 2
+    assert done.stdout == ""

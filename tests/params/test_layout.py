@@ -1,7 +1,6 @@
 """tf_rnn_ops.params.Layout: blocks, pack, unpack and the arguments that they reject."""
 
 import itertools
-import pathlib
 
 import ml_dtypes
 import numpy as np
@@ -194,7 +193,7 @@ def test_bad_arrays():
 
 
 def test_size_is_the_formula_of_the_documentation():
-    """docs/param-layout.md, section Size."""
+    """docs/raw-ops.md, section Size."""
     for arguments in all_arguments():
         layout = Layout(**arguments)
         g, h = NUM_GATES[layout.rnn_mode], layout.num_units
@@ -204,11 +203,3 @@ def test_size_is_the_formula_of_the_documentation():
         first = g * h * (first_in + s + 2) + layout.num_proj * h
         other = g * h * (d * s + s + 2) + layout.num_proj * h
         assert layout.size == d * (first + (layout.num_layers - 1) * other), arguments
-
-
-def test_the_example_of_the_documentation(capsys):
-    root = pathlib.Path(__file__).resolve().parents[2]
-    page = (root / "docs" / "param-layout.md").read_text(encoding="utf-8")
-    example = page.split("```python\n")[1].split("```")[0]
-    exec(compile(example, "docs/param-layout.md", "exec"), {})
-    assert capsys.readouterr().out.splitlines() == ["layer 0, direction 0, input, gate f", "99"]

@@ -13,7 +13,7 @@ BLOCKS = re.compile(
     r"^```(python|sh)\n(.*?)^```$(?:\s*^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
 )
 RUNNER = """
-import contextlib, io, json, os, subprocess, sys
+import ast, contextlib, io, json, os, subprocess, sys
 names = {"__name__": "page"}
 os.environ["PATH"] = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
 printed = []
@@ -22,8 +22,12 @@ for language, code in CODES:
         subprocess.run(["bash", "-e", "-c", code], check=True, stdout=subprocess.DEVNULL)
         printed.append("")
         continue
+    tree = ast.parse(code, PAGE)
+    shown = tree.body.pop() if language == "cell" and isinstance(tree.body[-1], ast.Expr) else None
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(compile(code, PAGE, "exec"), names)
+        exec(compile(tree, PAGE, "exec"), names)
+        if shown and (value := eval(compile(ast.Expression(shown.value), PAGE, "eval"), names)) is not None:
+            print(repr(value))
     printed.append(out.getvalue())
 exec(EPILOGUE, names)
 with open("printed.json", "w") as file:
@@ -56,13 +60,44 @@ def run(page, folder, epilogue="", languages=("python", "sh")):
     matches = [match for match in BLOCKS.finditer(text) if match.group(1) in languages]
     assert matches, f"{page} has no code"
     codes = [(match.group(1), _runnable(text, match)) for match in matches]
+    printed = _run(codes, page, folder, epilogue)
+    return [(said, match.group(3)) for said, match in zip(printed, matches, strict=True)]
+
+
+def run_notebook(notebook, folder):
+    """Runs the cells of a notebook in order, in a process of its own.
+
+    Args:
+        notebook: Its path.
+        folder: The working directory.
+
+    Returns:
+        A list with a pair for each cell of code: what it prints and shows, and what the file has stored.
+    """
+    cells = [
+        cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"
+    ]
+    printed = _run([("cell", "".join(cell["source"])) for cell in cells], notebook, folder)
+    return list(zip(printed, map(_stored, cells), strict=True))
+
+
+def _stored(cell):
+    texts = []
+    for output in cell["outputs"]:
+        assert output["output_type"] != "error", output
+        if output.get("name") != "stderr":
+            texts += output["text"] if "text" in output else [*output["data"]["text/plain"], "\n"]
+    return "".join(texts)
+
+
+def _run(codes, page, folder, epilogue=""):
+    """Runs codes, [(language, code)], and returns their outputs. A cell also shows its last expression."""
     values = {"CODES": codes, "PAGE": page.name, "EPILOGUE": epilogue}
     script = folder / "run_page.py"
     script.write_text(re.sub("CODES|PAGE|EPILOGUE", lambda name: repr(values[name[0]]), RUNNER))
     process = subproc.run([script], folder)
     assert process.returncode == 0, process.stdout + process.stderr[-4000:]
-    printed = json.loads((folder / "printed.json").read_text())
-    return [(said, match.group(3)) for said, match in zip(printed, matches, strict=True)]
+    return json.loads((folder / "printed.json").read_text())
 
 
 def skeleton(text):

@@ -3,7 +3,7 @@
 CudnnLSTM and its siblings in this module are functions of a buffer. The classes in `layers` have
 variables.
 
-docs/migration-contrib.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
+docs/migration-tf1.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
 """
 
 from tf_rnn_ops import _tensorflow_first  # noqa: F401

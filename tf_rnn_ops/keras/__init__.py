@@ -1,4 +1,14 @@
-"""Keras 3 layers on the ops of this package."""
+"""Faster LSTM, GRU and SimpleRNN layers for Keras 3, and tools for models with them.
+
+Write LSTM of this module instead of keras.layers.LSTM, or convert a model. explain() shows which layers run on an op.
+
+    LSTM, GRU, SimpleRNN, RNN   in the place of the layers of keras.layers, with the same arguments and weights
+    convert(model)              a copy of a model on these layers; to="keras" goes back
+    accelerate()                the layers of Keras run on the ops, in a script that stays as it is
+    explain, compare            the path and the speed of each layer
+    export, stepper             files for other runtimes, and calls step by step
+    CudnnLSTM and others        layers that Keras does not have
+"""
 
 from tf_rnn_ops import _tensorflow_first  # noqa: F401
 

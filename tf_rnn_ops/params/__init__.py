@@ -1,4 +1,4 @@
-"""The opaque parameter buffer of the CudnnRNN ops, and weights of other frameworks, in numpy."""
+"""Converts weights of Keras, PyTorch, ONNX and TensorFlow 1 for stacks and the CudnnRNN ops, with numpy only."""
 
 from tf_rnn_ops import _lazy
 from tf_rnn_ops.params.cells import Converted

@@ -1,6 +1,6 @@
 """The position of each weight and bias in the opaque parameter buffer.
 
-This module mirrors cc/core/op/param_layout; docs/param-layout.md describes both.
+This module mirrors cc/core/op/param_layout; docs/raw-ops.md describes both.
 """
 
 import operator
@@ -73,7 +73,7 @@ def blocks_of(blocks: Sequence[Block], layer: int, direction: int, source: str) 
 
 
 class Layout:
-    """The layout of the opaque buffer of a network.
+    """The place of each weight in the parameter vector of a stack or a CudnnRNN op.
 
     Attributes:
         size: Number of elements of the buffer, as CudnnRNNParamsSize returns it.

@@ -14,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 pages=build/site_pages
 rm -rf $pages
 mkdir -p $pages/api
-git ls-files '*.md' '*.svg' '*.png' CITATION.cff LICENSE | grep -v '^tools/' | xargs cp --parents -t $pages
+git ls-files '*.md' '*.ipynb' '*.svg' '*.png' CITATION.cff LICENSE | grep -v '^tools/' | xargs cp --parents -t $pages
 cp tools/site/index.md $pages
 PYTHONPATH=. "$1" tools/site/api_pages.py $pages/api
 PYTHONPATH=.:.tools/site "$1" -m sphinx --quiet --fail-on-warning --keep-going -c tools/site $pages build/site

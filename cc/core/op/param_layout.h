@@ -1,4 +1,4 @@
-// The position of each weight and bias in the opaque parameter buffer. See docs/param-layout.md.
+// The position of each weight and bias in the opaque parameter buffer. See docs/raw-ops.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Start offsets of the parts of the opaque parameter buffer: the only code that defines the layout
-// of docs/param-layout.md. Plain arithmetic, for kernels and validation.
+// of docs/raw-ops.md. Plain arithmetic, for kernels and validation.
 #pragma once
 
 #include <cstdint>

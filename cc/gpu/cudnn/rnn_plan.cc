@@ -102,7 +102,7 @@ Status WeightMap::Make(const CudnnApi& api, cudnnHandle_t handle, cudnnRNNDescri
       return Unimplemented("cuDNN ", api.GetVersion(), " lays out the ", what, " ", id,
                            " of pseudo-layer ", pseudo_layer, " as [", cudnns.rows, ", ",
                            cudnns.cols, "]", cudnns.address == nullptr ? " (absent)" : "",
-                           ", where docs/param-layout.md has [", ours.rows, ", ", ours.cols,
+                           ", where docs/raw-ops.md has [", ours.rows, ", ", ours.cols,
                            "]; rnn_mode='", Name(config.mode), "', input_mode='",
                            Name(config.input_mode), "', num_proj=", config.num_proj,
                            ". This problem cannot run on the GPU with this cuDNN.");

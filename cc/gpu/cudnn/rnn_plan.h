@@ -19,7 +19,7 @@
 namespace rnn_ops::gpu {
 
 // The positions of weights and biases in cuDNN's weight space, and in the layout of
-// docs/param-layout.md.
+// docs/raw-ops.md.
 
 // A run of bytes that is contiguous in both buffers.
 struct WeightRun {
@@ -53,7 +53,7 @@ class WeightMap {
   int64_t our_bytes_ = 0;
   int64_t cudnn_bytes_ = 0;
   bool identical_ = false;
-  std::vector<WeightRun> runs_;  // in the order of the buffer of docs/param-layout.md
+  std::vector<WeightRun> runs_;  // in the order of the buffer of docs/raw-ops.md
 };
 
 // Whether masks are drawn. Dropout is between layers, so a network with one layer draws no masks.

@@ -47,7 +47,7 @@ struct RnnForwardArgs {
   const void* x = nullptr;       // [T, B, I] (B first if batch major)
   const void* h0 = nullptr;      // [L*D, B, S] (B first if batch major)
   const void* c0 = nullptr;      // [L*D, B, H] (B first if batch major)
-  const void* params = nullptr;  // [ParamsSize(config)], see docs/param-layout.md
+  const void* params = nullptr;  // [ParamsSize(config)], see docs/raw-ops.md
   void* y = nullptr;             // [T, B, D*S] (B first if batch major)
   void* h_n = nullptr;           // like h0
   void* c_n = nullptr;           // like c0

@@ -1,5 +1,5 @@
 // The arithmetic of the cuDNN mock: recurrent stacks in float64, from the equations of
-// docs/param-layout.md. It shares no code with cc/cpu or with the reference of cc/cpu.
+// docs/raw-ops.md. It shares no code with cc/cpu or with the reference of cc/cpu.
 #pragma once
 
 #include <cstdint>

@@ -41,24 +41,27 @@ def _write_old_file(path, root):
             group.attrs["weight_names"] = names
 
 
+# The layers of TensorFlow 1 compute what the model did, and the layers of Keras 2 what they did.
+TF1_EPILOGUE = """
+model = contrib.CudnnLSTM(2, 64, 20, "linear_input", "bidirectional")
+buffer = model.canonical_to_params(weights, biases)
+want = model(x, state, state, buffer, is_training=False)[0]
+for found in (outputs, keras_layer(x)):
+    np.testing.assert_allclose(found, want, rtol=0, atol=1e-6)
+assert gradient[0].shape == params.shape
+
+x = np.sin(np.arange(1, 7) / 2).reshape(1, 2, 3).astype("float32")
+for layer, name in ((lstm, "cu_dnnlstm_1"), (stack, "cu_dnnlstm_1"), (gru, "cu_dnngru_1")):
+    np.testing.assert_allclose(layer(x)[0], ANSWERS[name], atol=2e-6)
+"""
+
+
 @pytest.mark.parametrize("root", ["/", "/model_weights"])
-def test_cudnn_layers(tmp_path, root):
+def test_the_page_on_tensorflow_1(tmp_path, root):
     _write_old_file(tmp_path / "old.h5", root)
-    expected = {name: answer for name, (_, answer) in CUDNN_LAYERS.items()}
-    pages.run(
-        ROOT / "docs" / "migration-cudnn-layers.md",
-        tmp_path,
-        "x = np.sin(np.arange(1, 7) / 2).reshape(1, 2, 3).astype('float32')\n"
-        f"want = {expected!r}\n"
-        "np.testing.assert_allclose(lstm(x)[0], want['cu_dnnlstm_1'], atol=2e-6)\n"
-        "np.testing.assert_allclose(stack(x)[0], want['cu_dnnlstm_1'], atol=2e-6)\n"
-        "np.testing.assert_allclose(gru(x)[0], want['cu_dnngru_1'], atol=2e-6)\n",
-        languages=["python"],
-    )
-
-
-def test_block_lstm(tmp_path):
-    pages.run(ROOT / "docs" / "migration-block-lstm.md", tmp_path, languages=["python"])
+    answers = {name: answer for name, (_, answer) in CUDNN_LAYERS.items()}
+    page = ROOT / "docs" / "migration-tf1.md"
+    pages.run(page, tmp_path, f"ANSWERS = {answers!r}\n{TF1_EPILOGUE}", languages=["python"])
 
 
 @pytest.mark.parametrize("page", pages.ALL, ids=lambda page: str(page.relative_to(ROOT)))

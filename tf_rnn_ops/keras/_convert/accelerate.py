@@ -1,6 +1,7 @@
 """accelerate and restore: stock Keras layers run on our ops without a change of code."""
 
 import functools
+import logging
 import warnings
 from typing import Any, Callable, Sequence
 
@@ -28,9 +29,15 @@ class Acceleration:
     Example:
         >>> import tf_rnn_ops.keras
         >>> with tf_rnn_ops.keras.accelerate() as acceleration:
-        ...     type(acceleration).__name__
-        'Acceleration'
+        ...     acceleration
+        <tf_rnn_ops.keras.Acceleration, active>
+        >>> acceleration
+        <tf_rnn_ops.keras.Acceleration, ended>
     """
+
+    def __repr__(self) -> str:
+        state = "active" if switch.holds(self) else "ended"
+        return f"<tf_rnn_ops.keras.Acceleration, {state}>"
 
     def __enter__(self) -> "Acceleration":
         with switch.lock:
@@ -61,7 +68,8 @@ def accelerate() -> Acceleration:
     GRU and SimpleRNN. It does not affect subclasses of RNN, because all recurrent layers are subclasses of
     RNN. Call it before `fit`, `evaluate` and `predict`: a function that one of them has traced does not change
     until `model.compile` is called. The first call in a process warns of models that have such functions, and
-    explain() tells of them. A second call is harmless.
+    explain() tells of them. It also prints one line on stderr, unless
+    `logging.getLogger("tf_rnn_ops")` has a higher level than INFO. A second call is harmless.
 
     Returns:
         An Acceleration, a context manager with the method restore(). It may be ignored.
@@ -95,7 +103,25 @@ def accelerate() -> Acceleration:
     with switch.lock:
         switch.add(token)
         _patch()
+    _log_once()
     return token
+
+
+@functools.cache
+def _log_once() -> None:
+    """Tells that the layers are accelerated, unless the import has warned that there are no ops."""
+    if not environment.has_ops():
+        return
+    logger = logging.getLogger("tf_rnn_ops")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)
+    logger.addHandler(logging.StreamHandler())
+    # WHY: TensorFlow's import gives the root logger a handler of its own.
+    logger.propagate = False
+    logger.info(
+        "tf_rnn_ops: accelerate() is active. Keras's LSTM, GRU, SimpleRNN and RNN run on the ops of this package; "
+        "tf_rnn_ops.keras.explain(model) prints the path of each layer."
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
 
 
 class Explanation(NamedTuple):
-    """One line of the table.
+    """The path of a recurrent layer: a row of explain().
 
     Attributes:
         layer: Names of the layers around it and its own name, such as 'bidirectional/forward_lstm'.

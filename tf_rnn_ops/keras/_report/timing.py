@@ -11,7 +11,7 @@ _WARM_UP = 2
 
 
 class Timing(NamedTuple):
-    """One line of the table.
+    """The times of a kind of call: a row of compare().
 
     Attributes:
         name: 'inference' or 'training step'.

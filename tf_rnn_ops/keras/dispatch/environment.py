@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops.keras._internals import overridden
+from tf_rnn_ops.native import loader
 
 
 def check() -> None:
@@ -29,6 +30,11 @@ def check() -> None:
         )
     for reason in filter(None, (overridden.no_inner_loop(), overridden.no_rematerialized_call())):
         warnings.warn(reason, stacklevel=3)
+
+
+def has_ops() -> bool:
+    """Whether the ops of this package are loaded."""
+    return loader.unavailable() is None
 
 
 def has_gpu() -> bool:

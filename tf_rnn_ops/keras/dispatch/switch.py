@@ -13,6 +13,11 @@ def active() -> bool:
     return bool(_permanent or _scoped)
 
 
+def holds(token: object) -> bool:
+    """Whether a token is active."""
+    return token in _permanent or token in _scoped
+
+
 def add(token: object) -> None:
     """Activates a token until `clear`."""
     with lock:

@@ -9,7 +9,7 @@ _PACKAGE = "tf_rnn_ops"
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
 class CudnnLSTM(CudnnStack):
-    """A stack of LSTM layers in one op, with all its parameters in one opaque weight.
+    """Several LSTM layers, in one or both directions, in one op, with all weights in one vector.
 
     Letters: T time steps, B batch, I input size, H units, L num_layers, D directions, S the size
     of a hidden state (num_proj if that is set, otherwise H).
@@ -59,7 +59,7 @@ class CudnnLSTM(CudnnStack):
     CudnnRNNRelu have the properties of SimpleRNN.
 
     Attributes:
-        params: The weight, a vector in the order of docs/param-layout.md.
+        params: The weight, a vector in the order of docs/raw-ops.md.
         layout: The tf_rnn_ops.params.Layout of `params`. Both exist once the layer is built.
         seed_generator: The keras.random.SeedGenerator of dropout, whose state is a variable of the
             layer and in its checkpoints; None without dropout between layers. Each replica of a
@@ -79,7 +79,7 @@ class CudnnLSTM(CudnnStack):
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
 class CudnnGRU(CudnnStack):
-    """A stack of GRU layers, with the reset gate after the product, as in keras.layers.GRU.
+    """Several GRU layers, in one or both directions, in one op. The reset gate is as in keras.layers.GRU.
 
     The arguments are the arguments of CudnnLSTM. num_proj must be 0, and unit_forget_bias has no effect.
 
@@ -97,7 +97,7 @@ class CudnnGRU(CudnnStack):
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
 class CudnnRNNTanh(CudnnStack):
-    """A stack of simple recurrent layers with tanh.
+    """Several SimpleRNN layers with tanh, in one or both directions, in one op.
 
     The arguments are the arguments of CudnnLSTM. num_proj must be 0, and unit_forget_bias has no effect.
 
@@ -113,7 +113,7 @@ class CudnnRNNTanh(CudnnStack):
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
 class CudnnRNNRelu(CudnnStack):
-    """A stack of simple recurrent layers with relu.
+    """Several SimpleRNN layers with relu, in one or both directions, in one op.
 
     The arguments are the arguments of CudnnLSTM. num_proj must be 0, and unit_forget_bias has no effect.
 

@@ -8,9 +8,9 @@ from tf_rnn_ops.keras.layers.op_layer import WithKerasCell, as_in_keras
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 @as_in_keras
 class LSTM(WithKerasCell, keras.layers.LSTM):
-    """keras.layers.LSTM with the loop over time in one op, forward and backward.
+    """A faster keras.layers.LSTM: the same arguments, weights and results, with all time steps in one op.
 
-    Arguments, weights, config and results are the same as of keras.layers.LSTM; weight files fit both.
+    keras.layers.LSTM describes the arguments. Config and weight files fit both layers.
     Every mask is accepted: padding left or right, holes, sequences without a valid step.
 
     Keras's implementation runs, with the same result, in these cases:

@@ -80,9 +80,9 @@ class ProjectedLSTM(LSTMCellLayer):
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 class PeepholeLSTM(ProjectedLSTM):
-    """A ProjectedLSTM with peepholes and clip_gradient=False, and without a projection.
+    """An LSTM whose gates see the cell state (peepholes), with optional clipping of that state.
 
-    PeepholeLSTMCell has the formulas, the weights and the arguments. The layer always runs on BlockLSTMV2, which has a
+    It is a ProjectedLSTM with clip_gradient=False and without a projection. PeepholeLSTMCell has the formulas, the weights and the arguments. The layer always runs on BlockLSTMV2, which has a
     kernel for GPUs.
 
     Example:

@@ -11,7 +11,7 @@ from tf_rnn_ops.keras.layers.op_layer import OpLayer, as_in_keras
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 @as_in_keras
 class RNN(OpLayer, keras.layers.RNN):
-    """keras.layers.RNN with the loop over time in one op for each cell, forward and backward.
+    """A faster keras.layers.RNN around cells of LSTM, GRU or SimpleRNN, with one op for each cell.
 
     The cell may be a keras.layers.LSTMCell, GRUCell or SimpleRNNCell, a cell of this package, a list of
     such cells, or StackedRNNCells. Keras's implementation runs for subclasses of these cells, and if

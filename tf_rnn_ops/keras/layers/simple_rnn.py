@@ -8,7 +8,7 @@ from tf_rnn_ops.keras.layers.op_layer import WithKerasCell, as_in_keras
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 @as_in_keras
 class SimpleRNN(WithKerasCell, keras.layers.SimpleRNN):
-    """keras.layers.SimpleRNN with the loop over time in one op, forward and backward.
+    """A faster keras.layers.SimpleRNN: the same arguments, weights and results, with all time steps in one op.
 
     The description of tf_rnn_ops.keras.LSTM applies.
 

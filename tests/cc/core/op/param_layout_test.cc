@@ -51,7 +51,7 @@ RnnConfig ConfigOf(const Case& c) {
 }
 
 // The shapes of the canonical tensors, enumerated one by one from the description in
-// docs/param-layout.md, without the formulas of the code under test.
+// docs/raw-ops.md, without the formulas of the code under test.
 struct Expected {
   std::vector<std::pair<int64_t, int64_t>> weights;
   std::vector<int64_t> biases;

@@ -1,4 +1,4 @@
-"""Runs the code of the pages on Keras and the example."""
+"""Runs examples/keras_dropin."""
 
 import pathlib
 import re
@@ -8,19 +8,7 @@ import pytest
 from support import subproc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {"keras.md": 6, "migration-keras.md": 3}  # and the number of their pieces of code
 EXAMPLE = ROOT / "examples" / "keras_dropin" / "dropin.py"
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_page_runs(name, tmp_path, monkeypatch):
-    page = ROOT / "docs" / name
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= PAGES[name]
-    monkeypatch.chdir(tmp_path)
-    names = {"__name__": "page"}
-    for block in blocks:  # one after the other, as a reader would
-        exec(compile(block, str(page), "exec"), names)
 
 
 def run_example(*arguments):
