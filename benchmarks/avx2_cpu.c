@@ -1,6 +1,6 @@
-/* Preloaded into a process, it hides from all of its libraries what the CPU has beyond AVX2: CPUID faults
- * (arch_prctl, ARCH_SET_CPUID), and the handler answers with fewer bits. New threads and processes inherit the fault;
- * after an exec the preloaded library sets it again.
+/* Preloaded into a process, it hides from all of its libraries what the CPU has beyond AVX2: CPUID
+ * faults (arch_prctl, ARCH_SET_CPUID), and the handler answers with fewer bits. New threads and
+ * processes inherit the fault; after an exec the preloaded library sets it again.
  *
  * SOURCE: Intel's manual, volume 2A, CPUID, leaf 7 */
 #define _GNU_SOURCE

@@ -13,7 +13,7 @@ _LIBRARY = _SOURCE.parents[1] / "build" / "avx2_cpu.so"
 
 
 def restrict(isa):
-    """Starts this program anew on a CPU of that instruction set, if it does not run on one.
+    """Starts this program again, on a CPU of that instruction set, if it does not run on one.
 
     WHY not the switches of the libraries: ONNX Runtime has none, and XLA's products ignore theirs.
 

@@ -82,8 +82,8 @@ class ProjectedLSTM(LSTMCellLayer):
 class PeepholeLSTM(ProjectedLSTM):
     """An LSTM whose gates see the cell state (peepholes), with optional clipping of that state.
 
-    It is a ProjectedLSTM with clip_gradient=False and without a projection. PeepholeLSTMCell has the formulas, the weights and the arguments. The layer always runs on BlockLSTMV2, which has a
-    kernel for GPUs.
+    It is a ProjectedLSTM with clip_gradient=False and without a projection. PeepholeLSTMCell has the formulas, the
+    weights and the arguments. The layer always runs on BlockLSTMV2, which has a kernel for GPUs.
 
     Example:
         >>> import tensorflow as tf
