@@ -71,9 +71,7 @@ def rows_of(text):
 def times_of(log):
     """{Key: {units: {batch: whether the persistent kernels are faster in all of its passes}}}"""
     times = {}
-    for line in log.splitlines():
-        if f" {SECTION} " not in line:
-            continue
+    for line in re.findall(rf"^ok +{SECTION} .*", log, re.MULTILINE):
         for match in _CELLS_OF_ROW.finditer(line):
             rival, cell, dtype, units, batch, direction, ours, other = match[1].split("|")[:8]
             rival, direction = rival.strip(), direction.strip()

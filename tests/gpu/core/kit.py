@@ -22,13 +22,15 @@ CHECKS = ("persistent", "engine", "layers", "block", "stack", "sanitizer")
 CHECK_SECONDS, LAYER_SECONDS, ENGINE_SECONDS = 210, 110, 420
 # The columns of layer-times that name a measurement, and those with our times.
 NAMES, TIMES = slice(0, 5), {"persistent": 5, "steps": 6}
+_CHECK = re.compile(r"^(?:ok|FAIL) +layer-times .*", re.MULTILINE)
 _ROW = re.compile(r"\|(?: [^|]+ \|){10}")
 
 
 def times_of(log):
     """{(layer, type, H, B, pass, algorithm): microseconds of a step} in the log of layer-times."""
     times = {}
-    for row in _ROW.findall(log.read_text() if log.exists() else ""):
+    text = log.read_text() if log.exists() else ""
+    for row in _ROW.findall("\n".join(_CHECK.findall(text))):
         cells = [cell.strip() for cell in row.split("|")[1:-1]]
         for algorithm, column in TIMES.items():
             if cells[column] != "error":

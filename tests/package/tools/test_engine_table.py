@@ -40,7 +40,9 @@ def line(rival, cell, dtype, units, faster, slower_pass=None):
 def run(tmp_path, lines, rows):
     """The rows of the file after the script ran, and the finished process."""
     log, file = tmp_path / "gpu.log", tmp_path / "rows.inc"
-    log.write_text("\n".join(["device: a card, cuDNN 1", *lines, "12 passed, 0 failed"]) + "\n")
+    head = "| rival | cell | type | H | B | pass | persistent | rival's time |"
+    first = ["device: a card, cuDNN 1", f"table engine-times (microseconds of a call): {head}"]
+    log.write_text("\n".join([*first, *lines, "12 passed, 0 failed"]) + "\n")
     file.write_text(table.text_of(rows, "an older card"))
     command = [sys.executable, SCRIPT, log, "--rows", file]
     done = subprocess.run(command, capture_output=True, text=True)
