@@ -27,9 +27,11 @@ find "$kit" -name __pycache__ -prune -exec rm -r {} +
 cat >"$kit/run.sh" <<'RUN'
 #!/bin/sh
 # Prints each check, each table and a verdict: everything in 15 minutes, or some sections in 150 seconds:
-# run.sh [SECTION...]
+# run.sh [OPTION...], with the options of kit.py, or run.sh SECTION...
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || exec python3 tests/gpu/core/kit.py --folder .
+case ${1:--} in
+  -*) exec python3 tests/gpu/core/kit.py --folder . "$@" ;;
+esac
 exec python3 tests/gpu/core/run.py --library libcore.so --seconds 150 --log gpu.log --only "$@"
 RUN
 chmod +x "$kit/run.sh"

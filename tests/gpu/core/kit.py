@@ -7,7 +7,8 @@
 2. Times of LayerRNN's layers, those of COMMIT next to these (old.log, new.log, and a table).
 3. Times next to every rival, and the table of engines made from them (engines.log, engine_rows.inc).
 
-Everything is printed as it comes, and the files are complete up to the last check at every moment.
+Everything is printed as it comes, and the files are complete up to the last check at every moment. On a machine that
+ends a command earlier, two calls do the same: run.sh --seconds 480 --stages checks layers, then --stages engines.
 """
 
 import argparse
@@ -18,8 +19,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHECKS = ("persistent", "engine", "layers", "block", "stack", "sanitizer")
-# Seconds of each stage; together with the start of PyTorch less than 15 minutes.
-CHECK_SECONDS, LAYER_SECONDS, ENGINE_SECONDS = 210, 110, 420
+# The stages, and their parts of the time. The layers are timed twice.
+STAGES = {"checks": 2, "layers": 2, "engines": 4}
+SECONDS = 840  # with four starts of PyTorch, 15 minutes
 # The columns of layer-times that name a measurement, and those with our times.
 NAMES, TIMES = slice(0, 5), {"persistent": 5, "steps": 6}
 _CHECK = re.compile(r"^(?:ok|FAIL) +layer-times .*", re.MULTILINE)
@@ -55,9 +57,16 @@ def main():
     parser.add_argument(
         "--checks", nargs="+", default=CHECKS, help="sections of run.py (default: %(default)s)"
     )
+    parser.add_argument(
+        "--stages", nargs="+", choices=STAGES, default=tuple(STAGES), help="default: all"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help="for all stages (default: %(default)s)"
+    )
     parser.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     kit = arguments.folder.resolve()
+    part = arguments.seconds / sum(STAGES[stage] for stage in arguments.stages)
     failed = []
 
     def run(name, root, log, seconds, sections):
@@ -68,15 +77,18 @@ def main():
         if subprocess.run(command).returncode:
             failed.append(name)
 
-    run("checks", kit, "gpu.log", CHECK_SECONDS, arguments.checks)
-    if (kit / "old").exists():
-        run("old times", kit / "old", "old.log", LAYER_SECONDS, ["layer-times"])
-        run("new times", kit, "new.log", LAYER_SECONDS, ["layer-times"])
+    if "checks" in arguments.stages:
+        run("checks", kit, "gpu.log", STAGES["checks"] * part, arguments.checks)
+    if "layers" in arguments.stages and (kit / "old").exists():
+        seconds = STAGES["layers"] * part / 2
+        run("old times", kit / "old", "old.log", seconds, ["layer-times"])
+        run("new times", kit, "new.log", seconds, ["layer-times"])
         print("\n".join(comparison(kit / "old.log", kit / "new.log")), flush=True)
-    run("engines", kit, "engines.log", ENGINE_SECONDS, ["engine-times"])
-    table = [sys.executable, kit / "tools/engine_table.py", kit / "engines.log"]
-    if subprocess.run([*table, "--rows", kit / "engine_rows.inc"]).returncode:
-        failed.append("table of engines")
+    if "engines" in arguments.stages:
+        run("engines", kit, "engines.log", STAGES["engines"] * part, ["engine-times"])
+        table = [sys.executable, kit / "tools/engine_table.py", kit / "engines.log"]
+        if subprocess.run([*table, "--rows", kit / "engine_rows.inc"]).returncode:
+            failed.append("table of engines")
     print(f"failed or cut off: {', '.join(failed) or 'nothing'}", flush=True)
     sys.exit(bool(failed))
 
