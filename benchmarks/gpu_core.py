@@ -1,8 +1,8 @@
 """Times of the GPU core next to PyTorch's layers on the same cuDNN. tests/gpu/core/run.py runs it.
 
-`stack-times` is what cc/gpu/cudnn/rnn_algorithms.cc and cc/gpu/engine_choice.cc are made from. A check is one
-problem or one network. Its text has a row of a table for each batch size or pass: medians of calls in a
-row without Python between them. A way that fails has `error` in its cell and fails the check.
+`stack-times` is what cc/gpu/cudnn/rnn_algorithms.cc is made from, and tools/engine_table.py makes
+cc/gpu/engine_rows.inc from `engine-times`. A check is one problem or one network. Its text has a row of a table for
+each batch size or pass: medians of calls in a row without Python between them. A way that fails has `error` in its cell and fails the check.
 """
 
 import ctypes
@@ -45,6 +45,11 @@ TABLES = (
         + ("persistent / bound from steps",),
     ),
     ("persistent-loads", "milliseconds", ("kernel", "load")),
+    (
+        "engine-times",
+        "microseconds of a call",
+        ("rival", "cell", "type", "H", "B", "pass", "persistent", "rival's time"),
+    ),
 )
 
 
@@ -394,3 +399,77 @@ def layer_times(core):
     for group, members in itertools.groupby(names, lambda name: name.split("_")[:3]):
         label = f"persistent-loads {group[2]} {group[1]} {group[0]}"
         yield label, functools.partial(load, core, list(members))
+
+
+# ---- The table of engines ----
+
+ENGINE_STEPS = 50
+ENGINE_UNITS = (128, 256, 512, 1024)
+ENGINE_BATCHES = (1, 2, 4, 6, 8, 16, 24, 32, 48, 64, 80, 96, 128)
+# The rivals of tools/engine_table.py.
+STEPS, GENERAL_STEPS = "steps", "steps, general"
+CUDNN, TENSOR_CORES = "cuDNN", "cuDNN, tensor cores"
+TILE = 8  # rows of the batch that fill a tile of tensor cores
+
+
+def batches_against(rival, dtype, on_gpu):
+    """The batches with which a rival is measured."""
+    if not on_gpu:
+        return (TILE,) if rival == TENSOR_CORES else (2,)
+    if rival == TENSOR_CORES:
+        return tuple(batch for batch in ENGINE_BATCHES if batch % TILE == 0)
+    if (rival, dtype) == (CUDNN, "float16"):
+        return tuple(batch - 2 if batch % TILE == 0 else batch for batch in ENGINE_BATCHES)
+    return ENGINE_BATCHES
+
+
+def time_against_steps(core, rival, mode, dtype, shape):
+    """Pass, and the seconds in persistent kernels and in steps."""
+    options = {"input_mask": False, "recurrent_mask": rival == GENERAL_STEPS, "lengths": None}
+    case = layer_cases.layer_case(mode, shape, np.random.default_rng(0), dtype, **options)
+    scratch = memory(core)
+    persistent, _ = time_passes(core, case, PERSISTENT, scratch)
+    steps, _ = time_passes(core, case, ("steps", "steps"), scratch)
+    kernels = {name.split("_")[0] for name in core.launches.expected(case)}
+    for k, name in enumerate(("Forward", "Backward")):
+        yield name.lower(), persistent[k] if name in kernels else None, steps[k]
+
+
+def time_against_cudnn(core, mode, dtype, shape):
+    """Pass, and the seconds in persistent kernels and in cuDNN's best algorithm."""
+    steps, batch, width, units = shape
+    spec = RnnSpec(mode, 1, units, width, "unidirectional")
+    call = TimedStack(core, spec, problems.stack_inputs(spec, steps, batch, dtype), dtype)
+    for training, name in enumerate(PASSES):
+        yield name, *(call.median(training, {"algo": algo}) for algo in ("persistent", "heuristic"))
+
+
+def time_engines(core, rival, mode, dtype, units):
+    """A row for each batch and pass."""
+    rows = []
+    for batch in batches_against(rival, dtype, core.on_gpu):
+        shape = (ENGINE_STEPS if core.on_gpu else 3, batch, units, units)
+        if rival in (STEPS, GENERAL_STEPS):
+            times = time_against_steps(core, rival, mode, dtype, shape)
+        else:
+            times = time_against_cudnn(core, mode, dtype, shape)
+        for name, *seconds in times:
+            text = ["-" if s is None else f"{s * 1e6:.1f}" for s in seconds]
+            rows.append(table_row(rival, mode, dtype, units, batch, name, *text))
+    return True, " ".join(rows)
+
+
+def engine_times(core):
+    sizes = ENGINE_UNITS if core.on_gpu else (7,)
+    for dtype, rival, mode, units in itertools.product(
+        ("float32", "bfloat16", "float16"),
+        (STEPS, CUDNN, GENERAL_STEPS, TENSOR_CORES),
+        CELLS,
+        sizes,
+    ):
+        if (rival == TENSOR_CORES and dtype != "float16") or (
+            rival == GENERAL_STEPS and mode == "rnn_tanh"
+        ):
+            continue
+        label = f"engine-times {dtype} {mode} {rival} H={units}"
+        yield label, functools.partial(time_engines, core, rival, mode, dtype, units)

@@ -9,4 +9,4 @@ embed() {
 embed kernels kKernelsPtx
 embed layer_kernels kLayerKernelsPtx
 build_defs/embed_bytes.sh cc/gpu/kernels/persistent/kernels.ptx.z cc/gpu/kernels/kernels_ptx.h \
-  rnn_ops::gpu::elementwise kPersistentArchive
+  rnn_ops::gpu::elementwise RNN_OPS_PERSISTENT_ARCHIVE

@@ -23,6 +23,7 @@ FOLDER = ROOT / "cc/gpu/kernels"
 MODULES = ("kernels", "layer_kernels")
 PERSISTENT = FOLDER / "persistent"
 ARCHIVE = PERSISTENT / "kernels.ptx.z"
+ARCHIVE_NAME = PERSISTENT / "archive_name.h"
 NVRTC = ROOT / ".tools/nvidia/nvrtc/lib/libnvrtc.so.12"
 
 # Pascal is the oldest architecture with all features that the kernels use. The driver compiles the PTX for
@@ -187,12 +188,26 @@ def texts_of(data):
     return texts
 
 
+def name_header(texts):
+    """The header with the name of the archive's symbol, which has the checksum of the texts in the archive."""
+    checksum = 0
+    for text in texts:
+        checksum = zlib.crc32(text.encode(), checksum)
+    return f"""// Made by tools/generate_ptx.py. The name has a checksum, so that a library of ops does not load
+// next to the archive of another build.
+#pragma once
+
+#define RNN_OPS_PERSISTENT_ARCHIVE kPersistentArchive_{checksum:08x}
+"""
+
+
 def write():
     """Writes all files."""
     for module in MODULES:
         target(module).write_text(compile_ptx(module))
     ARCHIVE.write_bytes(archive(map(compile_persistent, persistent_kernels())))
-    for path in (*map(target, MODULES), ARCHIVE):
+    ARCHIVE_NAME.write_text(name_header(texts_of(ARCHIVE.read_bytes())))
+    for path in (*map(target, MODULES), ARCHIVE, ARCHIVE_NAME):
         print(f"{path.relative_to(ROOT)}: {path.stat().st_size} bytes")
 
 
@@ -201,13 +216,16 @@ def outdated():
 
     Two versions of zlib may compress one text differently, so the texts are compared.
     """
-    paths = [path for path in (*map(target, MODULES), ARCHIVE) if not path.exists()]
+    files = (*map(target, MODULES), ARCHIVE, ARCHIVE_NAME)
+    paths = [path for path in files if not path.exists()]
     if paths:
         return paths
     paths = [path for path in map(target, MODULES) if path.read_text() != compile_ptx(path.stem)]
     wanted = [with_relative_registers(compile_persistent(row)) for row in persistent_kernels()]
     if texts_of(ARCHIVE.read_bytes()) != wanted:
         paths.append(ARCHIVE)
+    if ARCHIVE_NAME.read_text() != name_header(wanted):
+        paths.append(ARCHIVE_NAME)
     return paths
 
 

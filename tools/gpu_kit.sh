@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes a folder with everything that checks and times the GPU core on a machine with a GPU, Python
-# and PyTorch, without a compiler or TensorFlow: tools/gpu_kit.sh FOLDER
+# and PyTorch, without a compiler or TensorFlow: tools/gpu_kit.sh FOLDER [COMMIT]
+# COMMIT is an older version whose times are measured next to these.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$here/tools/common.sh"
-[ $# = 1 ] || die "usage: tools/gpu_kit.sh FOLDER"
+[ $# = 1 ] || [ $# = 2 ] || die "usage: tools/gpu_kit.sh FOLDER [COMMIT]"
 rm -rf "$1"
 mkdir -p "$1/tests/gpu" "$1/tools" "$1/benchmarks"
 kit=$(cd "$1" && pwd)
@@ -13,14 +14,24 @@ bash tests/gpu/core/build.sh "$kit"
 strip --strip-unneeded "$kit/libcore.so"
 cp -r tests/gpu/core tests/gpu/__init__.py "$kit/tests/gpu/"
 cp -r tests/support "$kit/tests/"
-cp tools/verification_page.py "$kit/tools/"
+cp tools/verification_page.py tools/engine_table.py "$kit/tools/"
 cp benchmarks/__init__.py benchmarks/gpu_core.py "$kit/benchmarks/"
+cp cc/gpu/engine_rows.inc "$kit/"
+if [ $# = 2 ]; then
+  old=$(mktemp -d)
+  trap 'rm -rf "$old"' EXIT
+  git archive "$2" | tar -x -C "$old"
+  bash "$old/tools/gpu_kit.sh" "$kit/old"
+fi
 find "$kit" -name __pycache__ -prune -exec rm -r {} +
 cat >"$kit/run.sh" <<'RUN'
 #!/bin/sh
-# Prints each check and a verdict at the end, in at most 150 seconds: run.sh [SECTION...]
+# Prints each check, each table and a verdict: everything in 15 minutes, or some sections in 150 seconds:
+# run.sh [OPTION...], with the options of kit.py, or run.sh SECTION...
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- persistent engine layers layer-times block stack sanitizer
+case ${1:--} in
+  -*) exec python3 tests/gpu/core/kit.py --folder . "$@" ;;
+esac
 exec python3 tests/gpu/core/run.py --library libcore.so --seconds 150 --log gpu.log --only "$@"
 RUN
 chmod +x "$kit/run.sh"

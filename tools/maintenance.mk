@@ -87,9 +87,9 @@ test-gpu-mock: $(TESTED) $(INSTALLED)
 test-gpu: $(TESTED) $(INSTALLED)
 	cd build && ../$(PY) ../tools/test_gpu.py $(GPU_ARGS)
 
-# A folder for a machine with a GPU and PyTorch, in a folder that git ignores.
+# A folder for a machine with a GPU and PyTorch, in a folder that git ignores. OLD: a commit to compare times with.
 gpu-kit:
-	tools/gpu_kit.sh .kit/core
+	tools/gpu_kit.sh .kit/core $(OLD)
 
 # Exported and rewritten models in other runtimes.
 test-export: $(TESTED) develop

@@ -10,9 +10,6 @@
 namespace rnn_ops::gpu {
 namespace {
 
-// Note [Measured rows]: the bounds below were measured on an H100 only (docs/history/gpu-h100.md,
-// tests/gpu/core/run.py --only stack-times layer-times), up to 128 sequences and 1024 units.
-
 // With its 132 multiprocessors all persistent kernels run. Without one, the steps would run, which
 // are slower than cuDNN.
 bool WasMeasured(const DeviceTraits& gpu) {
@@ -20,59 +17,79 @@ bool WasMeasured(const DeviceTraits& gpu) {
   return gpu.major == kHopper && gpu.multiprocessors >= kFewestMultiprocessors;
 }
 
-bool HasGates(const RnnConfig& c) {
-  return c.mode == RnnMode::kLstm || c.mode == RnnMode::kGru || c.mode == RnnMode::kGruResetBefore;
-}
-
-// The largest batch with which the persistent kernels are faster than a product and a kernel for
-// each step. In float32 they compute three products for one.
-int64_t MostRowsAgainstSteps(const RnnConfig& c, Dtype dtype) {
-  if (dtype != Dtype::kFloat32 || c.num_units <= 256) return kMostPersistentRows;
-  if (c.num_units > 512) return 16;
-  return HasGates(c) ? 64 : kMostPersistentRows;
-}
-
-struct Rows {
-  int64_t fewest, most;
-  bool Have(int64_t batch) const { return fewest <= batch && batch <= most; }
+// The implementations next to which the persistent kernels were timed.
+enum class Rival {
+  kForward,         // the steps of a forward pass
+  kBackward,        // of a backward pass
+  kGeneralForward,  // the same two with the general kernels
+  kGeneralBackward,
+  kCudnn,            // cuDNN's best algorithm, in inference and training
+  kCudnnTensorCores  // that of float16 if all sizes fill the tiles of tensor cores
 };
 
-// In float16, cuDNN's persistent kernels run on tensor cores if all sizes fill their tiles.
-Rows HalfRowsAgainstCudnn(const RnnConfig& c) {
-  constexpr int64_t kTile = 128;
-  if (!HasGates(c)) return {1, 0};
-  const bool fills_tiles =
-      c.num_units % kTile == 0 && c.input_size % kTile == 0 && c.batch % 8 == 0;
-  if (c.mode == RnnMode::kLstm && fills_tiles) return {1, 0};
-  return {16, 64};
-}
+enum class Cell { kLstm, kGru, kVanilla };
 
-// The batches with which the persistent kernels are faster than cuDNN's best algorithm.
-Rows RowsAgainstCudnn(const RnnConfig& c, Dtype dtype) {
-  // PERSIST_STATIC_SMALL_H is faster for few units.
-  if (c.num_units <= (HasGates(c) ? 128 : 256)) return {1, 0};
-  // For few rows PERSIST_STATIC is as fast or faster in most cells and sizes.
-  switch (dtype) {
-    case Dtype::kFloat32:
-      return {5, MostRowsAgainstSteps(c, dtype)};
-    case Dtype::kBFloat16:
-      return {4, HasGates(c) && c.num_units > 512 ? 64 : kMostPersistentRows};
-    case Dtype::kFloat16:
-      return HalfRowsAgainstCudnn(c);
+struct Range {
+  int64_t fewest, most;
+  bool Has(int64_t number) const { return fewest <= number && number <= most; }
+};
+
+// The problems in which the persistent kernels are faster than a rival.
+struct EngineRow {
+  Rival rival;
+  Cell cell;
+  Dtype dtype;
+  Range units, batch;
+};
+
+// Note [Measured rows]: tools/engine_table.py writes the rows from the times of a run on a GPU.
+constexpr EngineRow kRows[] = {
+#include "cc/gpu/engine_rows.inc"
+};
+
+bool FindCell(RnnMode mode, Cell* cell) {
+  switch (mode) {
+    case RnnMode::kLstm:
+      *cell = Cell::kLstm;
+      return true;
+    case RnnMode::kGru:
+      *cell = Cell::kGru;
+      return true;
+    case RnnMode::kTanh:
+    case RnnMode::kRelu:
+    case RnnMode::kVanilla:
+      *cell = Cell::kVanilla;
+      return true;
     default:
-      return {1, 0};
+      return false;
   }
 }
 
-bool BeatsSteps(const RnnConfig& c, Dtype dtype, const DeviceTraits& gpu) {
-  return WasMeasured(gpu) && c.batch <= MostRowsAgainstSteps(c, dtype);
+bool Beats(Rival rival, const RnnConfig& c, Dtype dtype) {
+  Cell cell;
+  if (!FindCell(c.mode, &cell)) return false;
+  for (const EngineRow& row : kRows) {
+    if (row.rival == rival && row.cell == cell && row.dtype == dtype &&
+        row.units.Has(c.num_units) && row.batch.Has(c.batch)) {
+      return true;
+    }
+  }
+  return false;
 }
 
-bool BeatsCudnn(const RnnConfig& c, Dtype dtype, const DeviceTraits& gpu) {
-  constexpr int64_t kMostUnits = 1024;  // of a persistent kernel
-  return WasMeasured(gpu) && c.num_proj == 0 && c.cell_clip == 0 &&
-         c.input_mode == InputMode::kLinear && c.num_units <= kMostUnits &&
-         c.max_time <= kMostPersistentSteps && RowsAgainstCudnn(c, dtype).Have(c.batch);
+LayerAlgorithm FasterOf(Rival rival, const RnnConfig& c, Dtype dtype) {
+  return Beats(rival, c, dtype) ? LayerAlgorithm::kPersistent : LayerAlgorithm::kSteps;
+}
+
+bool BeatsCudnn(const RnnConfig& c, Dtype dtype) {
+  constexpr int64_t kTile = 128;
+  if (c.num_proj > 0 || c.cell_clip > 0 || c.input_mode != InputMode::kLinear ||
+      c.max_time > kMostPersistentSteps) {
+    return false;
+  }
+  const bool fills_tiles = dtype == Dtype::kFloat16 && c.num_units % kTile == 0 &&
+                           c.input_size % kTile == 0 && c.batch % 8 == 0;
+  return Beats(fills_tiles ? Rival::kCudnnTensorCores : Rival::kCudnn, c, dtype);
 }
 
 }  // namespace
@@ -97,27 +114,31 @@ Status ParseEnginePolicy(const char* text, EnginePolicy* policy) {
 }
 
 EngineChoice ChooseEngine(EnginePolicy policy, const RnnConfig& config, Dtype dtype,
-                          const DeviceTraits& gpu) {
+                          KernelKind kind, const DeviceTraits& gpu) {
+  constexpr auto kSteps = LayerAlgorithm::kSteps, kPersistent = LayerAlgorithm::kPersistent;
   switch (policy) {
     case EnginePolicy::kCudnn:
-      return {false, LayerAlgorithm::kSteps};
+      return {false, kSteps, kSteps};
     case EnginePolicy::kPersistent:
-      return {true, LayerAlgorithm::kPersistent};
+      return {true, kPersistent, kPersistent};
     case EnginePolicy::kSteps:
-      return {true, LayerAlgorithm::kSteps};
+      return {true, kSteps, kSteps};
     case EnginePolicy::kHeuristic:
       break;
   }
-  const bool persistent = BeatsSteps(config, dtype, gpu);
-  return {BeatsCudnn(config, dtype, gpu),
-          persistent ? LayerAlgorithm::kPersistent : LayerAlgorithm::kSteps};
+  if (!WasMeasured(gpu)) return {false, kSteps, kSteps};
+  const bool plain = kind == KernelKind::kPlain;
+  return {BeatsCudnn(config, dtype),
+          FasterOf(plain ? Rival::kForward : Rival::kGeneralForward, config, dtype),
+          FasterOf(plain ? Rival::kBackward : Rival::kGeneralBackward, config, dtype)};
 }
 
 Status GetEnginePolicy(EnginePolicy* policy) {
   return ParseEnginePolicy(std::getenv("TF_RNN_OPS_GPU_ALGO"), policy);
 }
 
-Status ChooseEngine(const RnnConfig& config, Dtype dtype, void* stream, EngineChoice* choice) {
+Status ChooseEngine(const RnnConfig& config, Dtype dtype, KernelKind kind, void* stream,
+                    EngineChoice* choice) {
   EnginePolicy policy = EnginePolicy::kHeuristic;
   RNN_OPS_RETURN_IF_ERROR(GetEnginePolicy(&policy));
   DeviceTraits gpu;
@@ -126,7 +147,7 @@ Status ChooseEngine(const RnnConfig& config, Dtype dtype, void* stream, EngineCh
     RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
     RNN_OPS_RETURN_IF_ERROR(GetDeviceTraits(*driver, stream, &gpu));
   }
-  *choice = ChooseEngine(policy, config, dtype, gpu);
+  *choice = ChooseEngine(policy, config, dtype, kind, gpu);
   return Status();
 }
 

@@ -20,7 +20,7 @@ enum class EnginePolicy {
 
 struct EngineChoice {
   bool replaces_cudnn = false;  // for CudnnRNNV3: LayerRNN's engine instead of cuDNN
-  LayerAlgorithm steps = LayerAlgorithm::kSteps;
+  LayerAlgorithm forward = LayerAlgorithm::kSteps, backward = LayerAlgorithm::kSteps;
 };
 
 // Null or "" means kHeuristic. InvalidArgument for an unknown text.
@@ -29,12 +29,16 @@ Status ParseEnginePolicy(const char* text, EnginePolicy* policy);
 // Reads the variable.
 Status GetEnginePolicy(EnginePolicy* policy);
 
+// The kernels that a problem needs, see IsGeneral() in steps/persistent_steps.h.
+enum class KernelKind { kPlain, kGeneral };
+
 // Depends neither on lengths nor on is_training, so that all calls of a network agree.
 EngineChoice ChooseEngine(EnginePolicy policy, const RnnConfig& config, Dtype dtype,
-                          const DeviceTraits& gpu);
+                          KernelKind kind, const DeviceTraits& gpu);
 
 // The same, by the variable, which is read in each call, and the GPU of `stream`, a CUstream.
 // Null: that of the current context.
-Status ChooseEngine(const RnnConfig& config, Dtype dtype, void* stream, EngineChoice* choice);
+Status ChooseEngine(const RnnConfig& config, Dtype dtype, KernelKind kind, void* stream,
+                    EngineChoice* choice);
 
 }  // namespace rnn_ops::gpu

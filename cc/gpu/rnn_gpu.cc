@@ -7,6 +7,7 @@
 #include "cc/gpu/libraries/driver_api.h"
 #include "cc/gpu/problem/stack_problem.h"
 #include "cc/gpu/steps/layer.h"
+#include "cc/gpu/steps/persistent_steps.h"
 #include "cc/gpu/steps/stack.h"
 
 namespace rnn_ops::gpu {
@@ -36,6 +37,10 @@ Status GetExecutor(RnnExecutor** executor) {
   return shared->status;
 }
 
+Status ChooseEngineOf(const StackProblem& problem, void* stream, EngineChoice* choice) {
+  return ChooseEngine(problem, problem.dtype, KernelKind::kPlain, stream, choice);
+}
+
 }  // namespace
 
 Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call) {
@@ -45,11 +50,11 @@ Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call) {
     return ForwardWithoutSteps(*ops, args, call);
   }
   EngineChoice choice;
-  RNN_OPS_RETURN_IF_ERROR(ChooseEngine(args.problem, args.problem.dtype, call.stream, &choice));
+  RNN_OPS_RETURN_IF_ERROR(ChooseEngineOf(args.problem, call.stream, &choice));
   if (choice.replaces_cudnn) {
     ProductLibraries libraries;
     RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
-    return RunStackForward(libraries, choice.steps, args, call);
+    return RunStackForward(libraries, choice.forward, args, call);
   }
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
@@ -65,9 +70,9 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
   if (WithoutFlag(args.algorithm) == kStackAlgorithm) {
     EngineChoice choice;
     ProductLibraries libraries;
-    RNN_OPS_RETURN_IF_ERROR(ChooseEngine(args.problem, args.problem.dtype, call.stream, &choice));
+    RNN_OPS_RETURN_IF_ERROR(ChooseEngineOf(args.problem, call.stream, &choice));
     RNN_OPS_RETURN_IF_ERROR(OpenProductLibraries(&libraries));
-    return RunStackBackward(libraries, choice.steps, args, call);
+    return RunStackBackward(libraries, choice.backward, args, call);
   }
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
@@ -87,7 +92,7 @@ Status RnnReserveBytes(const StackProblem& problem, int device, int64_t* bytes) 
     RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
     RNN_OPS_RETURN_IF_ERROR(context.Enter(*driver, device));
   }
-  RNN_OPS_RETURN_IF_ERROR(ChooseEngine(problem, problem.dtype, /*stream=*/nullptr, &choice));
+  RNN_OPS_RETURN_IF_ERROR(ChooseEngineOf(problem, /*stream=*/nullptr, &choice));
   if (choice.replaces_cudnn) {
     *bytes = StackReserveBytes(problem);
     return Status();
@@ -115,14 +120,9 @@ Status RunShared(Status (*run)(const ProductLibraries&, const Args&, DeviceAlloc
   return run(libraries, args, allocator, stream);
 }
 
-template <typename Args>
-Status RunLayer(Status (*run)(const ProductLibraries&, const Args&, DeviceAllocator*, void*),
-                const Args& args, DeviceAllocator* allocator, void* stream) {
-  EngineChoice choice;
-  RNN_OPS_RETURN_IF_ERROR(ChooseEngine(args.problem, args.problem.dtype, stream, &choice));
-  Args chosen = args;
-  chosen.algorithm = choice.steps;
-  return RunShared(run, chosen, allocator, stream);
+Status ChooseEngineOf(const LayerProblem& problem, void* stream, EngineChoice* choice) {
+  const KernelKind kind = IsGeneral(problem) ? KernelKind::kGeneral : KernelKind::kPlain;
+  return ChooseEngine(problem, problem.dtype, kind, stream, choice);
 }
 
 }  // namespace
@@ -130,11 +130,19 @@ Status RunLayer(Status (*run)(const ProductLibraries&, const Args&, DeviceAlloca
 int64_t LayerReserveBytes(const LayerProblem& problem) { return LayerReserve(problem).bytes; }
 
 Status LayerForward(const LayerForwardArgs& args, DeviceAllocator* allocator, void* stream) {
-  return RunLayer(RunLayerForward, args, allocator, stream);
+  EngineChoice choice;
+  RNN_OPS_RETURN_IF_ERROR(ChooseEngineOf(args.problem, stream, &choice));
+  LayerForwardArgs chosen = args;
+  chosen.algorithm = choice.forward;
+  return RunShared(RunLayerForward, chosen, allocator, stream);
 }
 
 Status LayerBackward(const LayerBackwardArgs& args, DeviceAllocator* allocator, void* stream) {
-  return RunLayer(RunLayerBackward, args, allocator, stream);
+  EngineChoice choice;
+  RNN_OPS_RETURN_IF_ERROR(ChooseEngineOf(args.problem, stream, &choice));
+  LayerBackwardArgs chosen = args;
+  chosen.algorithm = choice.backward;
+  return RunShared(RunLayerBackward, chosen, allocator, stream);
 }
 
 Status BlockLstmForward(const BlockLstmForwardArgs& args, DeviceAllocator* allocator,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -47,7 +48,7 @@ struct ZlibApi {
 };
 
 const unsigned char* ArchiveAt(size_t at) {
-  return reinterpret_cast<const unsigned char*>(elementwise::kPersistentArchive) + at;
+  return reinterpret_cast<const unsigned char*>(elementwise::RNN_OPS_PERSISTENT_ARCHIVE) + at;
 }
 
 uint32_t NumberAt(size_t at) {
@@ -219,6 +220,19 @@ LoadedKernel* PersistentKernels::Find(uint64_t id, const PersistentKernel& kerne
   return &found->second;
 }
 
+CUresult PersistentKernels::LoadModule(const char* name, const char* ptx, CUmodule* module) {
+  const auto start = std::chrono::steady_clock::now();
+  const CUresult result = api_.ModuleLoadData(module, ptx);
+  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - start);
+  if (result == CUDA_SUCCESS && time > slow_load_ && !announced_.exchange(true)) {
+    Warn(StrCat("the driver compiled the GPU kernel ", name, " in ", time.count(),
+                " ms. It compiles each kernel at its first use and keeps the result on disk for "
+                "later processes."));
+  }
+  return result;
+}
+
 CUresult PersistentKernels::Load(LoadedKernel* loaded, std::string* failure) {
   const PersistentKernel& kernel = *loaded->kernel;
   std::string ptx;
@@ -228,7 +242,7 @@ CUresult PersistentKernels::Load(LoadedKernel* loaded, std::string* failure) {
     return CUDA_ERROR_INVALID_PTX;
   }
   const char* call = "ModuleLoadData";
-  CUresult result = api_.ModuleLoadData(&loaded->module, ptx.c_str());
+  CUresult result = LoadModule(kernel.name, ptx.c_str(), &loaded->module);
   if (result != CUDA_SUCCESS) {
     loaded->module = nullptr;
   } else {

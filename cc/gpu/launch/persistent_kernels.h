@@ -1,6 +1,8 @@
 // The persistent kernels of kernels/persistent: which of them runs a problem, and their launches.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -73,8 +75,10 @@ struct LoadedKernel {
 class PersistentKernels {
  public:
   // `max_spins`: reads of a counter before a block gives up; the default takes some ten seconds.
-  explicit PersistentKernels(const DriverApi* api, unsigned max_spins = 1u << 24)
-      : api_(*api), max_spins_(max_spins) {}
+  // `slow_load`: the first load of a module that takes longer is announced in the log.
+  explicit PersistentKernels(const DriverApi* api, unsigned max_spins = 1u << 24,
+                             std::chrono::milliseconds slow_load = std::chrono::seconds(1))
+      : api_(*api), max_spins_(max_spins), slow_load_(slow_load) {}
   PersistentKernels(const PersistentKernels&) = delete;
   PersistentKernels& operator=(const PersistentKernels&) = delete;
   ~PersistentKernels();  // unloads the modules; never runs on the object of OpenProductLibraries()
@@ -105,12 +109,15 @@ class PersistentKernels {
   // Finds a kernel, which may not be loaded. Null, with *reason, without memory for its word.
   LoadedKernel* Find(uint64_t context, const PersistentKernel& kernel, std::string* reason);
   CUresult Load(LoadedKernel* loaded, std::string* failure);
+  CUresult LoadModule(const char* name, const char* ptx, CUmodule* module);
   void LoadUnlessItFailed(LoadedKernel* loaded);
   Status LaunchRaw(const LaunchPlace& place, LoadedKernel* loaded, int64_t H, void* memory,
                    elementwise::Exchange* exchange, void* args);
 
   const DriverApi& api_;
   const unsigned max_spins_;
+  const std::chrono::milliseconds slow_load_;
+  std::atomic<bool> announced_{false};    // a slow load
   std::mutex mutex_;                      // of the map, not of what it holds
   std::map<uint64_t, Context> contexts_;  // the key is from GetContextId()
 };

@@ -12,13 +12,6 @@ namespace {
 
 constexpr int64_t kRowsOfPart = 64;
 
-bool IsGeneral(const LayerProblem& p) {
-  const bool has_gates = p.mode == RnnMode::kLstm || p.mode == RnnMode::kGru;
-  const bool usual = !has_gates || (p.activation == Activation::kTanh &&
-                                    p.recurrent_activation == Activation::kSigmoid);
-  return !usual || p.recurrent_masked || p.has_zoneout() || p.has_peepholes || p.cell_clip > 0;
-}
-
 bool IsPlainStep(const LayerProblem& p) {
   return p.num_proj == 0 && !p.has_layer_norm && p.batch <= kMostPersistentRows && p.max_time > 0 &&
          p.max_time <= kMostPersistentSteps;
@@ -34,6 +27,13 @@ void WarnOnce(const PersistentKernel& kernel, const std::string& reason) {
 }
 
 }  // namespace
+
+bool IsGeneral(const LayerProblem& p) {
+  const bool has_gates = p.mode == RnnMode::kLstm || p.mode == RnnMode::kGru;
+  const bool usual = !has_gates || (p.activation == Activation::kTanh &&
+                                    p.recurrent_activation == Activation::kSigmoid);
+  return !usual || p.recurrent_masked || p.has_zoneout() || p.has_peepholes || p.cell_clip > 0;
+}
 
 Status PersistentSteps::Choose(const ProductCall& call, const LayerProblem& p,
                                PersistentPass pass) {

@@ -19,6 +19,10 @@ constexpr int64_t kMostPersistentRows = 128;
 // needs less than 2^30.
 constexpr int64_t kMostPersistentSteps = int64_t{1} << 16;
 
+// Whether a problem needs the general kernels: masks for each gate, zoneout, peepholes, a clip, or
+// activations other than the usual ones.
+bool IsGeneral(const LayerProblem& problem);
+
 class PersistentSteps {
  public:
   // Chooses the kernels and allocates what their blocks share. If none fits, or a CUDA graph

@@ -24,7 +24,7 @@ RnnConfig Network(RnnMode mode, int64_t units, int64_t batch) {
 
 EngineChoice Choose(const RnnConfig& c, Dtype dtype = Dtype::kFloat32,
                     const DeviceTraits& gpu = kH100) {
-  return ChooseEngine(EnginePolicy::kHeuristic, c, dtype, gpu);
+  return ChooseEngine(EnginePolicy::kHeuristic, c, dtype, KernelKind::kPlain, gpu);
 }
 
 // The rows of docs/history/gpu-h100.md in which the times differ by more than their noise.
@@ -88,9 +88,20 @@ TEST(EngineChoice, PersistentKernelsWhereTheyAreFasterThanSteps) {
       {RnnMode::kGru, Dtype::kBFloat16, 1024, 129, kSteps},
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(Choose(Network(row.mode, row.units, row.batch), row.dtype).steps, row.steps)
+    const EngineChoice choice = Choose(Network(row.mode, row.units, row.batch), row.dtype);
+    EXPECT_EQ(choice.forward, row.steps)
         << static_cast<int>(row.mode) << " " << row.dtype << " " << row.units << " " << row.batch;
+    EXPECT_EQ(choice.backward, row.steps);
   }
+}
+
+TEST(EngineChoice, GeneralKernelsHaveTheirRows) {
+  const RnnConfig large = Network(RnnMode::kLstm, 1024, 16);
+  const EngineChoice choice =
+      ChooseEngine(EnginePolicy::kHeuristic, large, Dtype::kFloat32, KernelKind::kGeneral, kH100);
+  EXPECT_EQ(choice.forward, kSteps);  // its weights do not fit the registers
+  EXPECT_EQ(choice.backward, kPersistent);
+  EXPECT_EQ(Choose(large).forward, kPersistent);
 }
 
 // Otherwise the steps would run one by one, which are slower than cuDNN.
@@ -103,7 +114,8 @@ TEST(EngineChoice, WhatReplacesCudnnHasItsKernels) {
           const EngineChoice choice = Choose(Network(mode, units, batch), dtype);
           if (!choice.replaces_cudnn) continue;
           ++replaced;
-          ASSERT_EQ(choice.steps, kPersistent) << units << " " << batch;
+          ASSERT_EQ(choice.forward, kPersistent) << units << " " << batch;
+          ASSERT_EQ(choice.backward, kPersistent) << units << " " << batch;
           for (PersistentPass pass : {PersistentPass::kForward, PersistentPass::kBackward}) {
             const PersistentKernel* const kernel = FindPersistentKernel(
                 {pass, mode, dtype, units, std::min<int64_t>(batch, 64), /*is_general=*/false});
@@ -124,7 +136,8 @@ TEST(EngineChoice, WhatWasNotMeasuredRunsAsBefore) {
                                   DeviceTraits{9, 0, 114}, DeviceTraits{10, 0, 148}}) {
     const EngineChoice choice = Choose(fast, Dtype::kFloat32, gpu);
     EXPECT_FALSE(choice.replaces_cudnn) << gpu.major << " " << gpu.multiprocessors;
-    EXPECT_EQ(choice.steps, kSteps) << gpu.major << " " << gpu.multiprocessors;
+    EXPECT_EQ(choice.forward, kSteps) << gpu.major << " " << gpu.multiprocessors;
+    EXPECT_EQ(choice.backward, kSteps) << gpu.major << " " << gpu.multiprocessors;
   }
   RnnConfig other = fast;
   other.num_proj = 100;
@@ -153,9 +166,11 @@ TEST(EngineChoice, TheEnvironmentVariable) {
   EnginePolicy policy;
   for (const auto& value : values) {
     ASSERT_TRUE(ParseEnginePolicy(value.text, &policy).ok());
-    const EngineChoice choice = ChooseEngine(policy, fast, Dtype::kFloat32, kH100);
+    const EngineChoice choice =
+        ChooseEngine(policy, fast, Dtype::kFloat32, KernelKind::kPlain, kH100);
     EXPECT_EQ(choice.replaces_cudnn, value.replaces_cudnn);
-    EXPECT_EQ(choice.steps, value.steps);
+    EXPECT_EQ(choice.forward, value.steps);
+    EXPECT_EQ(choice.backward, value.steps);
   }
   const Status status = ParseEnginePolicy("fast", &policy);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);

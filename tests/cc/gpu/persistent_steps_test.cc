@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -396,6 +398,29 @@ TEST(PersistentKernels, ACompilationHoldsUpNeitherOtherKernelsNorOtherContexts) 
   EXPECT_NE(loaded, nullptr);
   EXPECT_EQ(second.get(), loaded);
   EXPECT_EQ(driver.loads(), 3);
+}
+
+TEST(PersistentKernels, OneSlowCompilationIsAnnounced) {
+  constexpr std::chrono::milliseconds kSlow(5);
+  SlowDriver driver;
+  PersistentKernels kernels(&driver.api(), /*max_spins=*/1, kSlow);
+  const auto log_of = [&](PersistentPass pass) {
+    ::testing::internal::CaptureStderr();
+    driver.HoldNextModule();
+    auto prepared = std::async(std::launch::async, [&] { return Prepare(&kernels, 1, pass); });
+    driver.AwaitHeld();
+    std::this_thread::sleep_for(2 * kSlow);
+    driver.Release();
+    EXPECT_NE(prepared.get(), nullptr);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log_of(PersistentPass::kForward), HasSubstr(KernelOf(PersistentPass::kForward).name));
+  EXPECT_EQ(log_of(PersistentPass::kBackward), "");
+
+  PersistentKernels others(&driver.api());
+  ::testing::internal::CaptureStderr();
+  EXPECT_NE(Prepare(&others, 1, PersistentPass::kForward), nullptr);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 // A kernel that gave up is told once, to the next call in its context.

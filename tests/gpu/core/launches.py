@@ -50,10 +50,11 @@ def kernels_of(mode, dtype, batch, units, general=False):
 
 def blocks(name, units):
     """The blocks of a kernel, each of which needs a multiprocessor: persistent_shapes.h."""
-    direction, cell, _, width, _, general = name.split("_")
+    direction, cell, operand, width, _, general = name.split("_")
     wide = int(width) > 512
     if direction == "Backward":
-        parts = 4 if wide else 1  # blocks that share their units
+        # Blocks that share their units.
+        parts = 4 if int(width) > (256 if operand == "Float32" else 512) else 1
         return -(-units // (8 * parts)) * parts
     of_block = 16 if general == "true" or cell == "Vanilla" else 8 if wide else 4
     return -(-units // of_block)

@@ -29,6 +29,7 @@ MAKERS = {
     "stack-times": gpu_core.stack_times,
     "block-times": gpu_core.block_times,
     "layer-times": gpu_core.layer_times,
+    "engine-times": gpu_core.engine_times,
     "sanitized": sanitized_checks,
     "streams": stream_checks,
 }
@@ -60,7 +61,7 @@ def main():
     makers["sanitizer"] = lambda: sanitizer_checks(arguments.library, arguments.pretend)
     name = torch.cuda.get_device_name() if device == "cuda" else "a pretended GPU"
     # Without cuDNN all but the stacks can still be checked, and the error is that of each stack.
-    needs_cudnn = {"stack", "stack-times", "streams"} & set(arguments.sections)
+    needs_cudnn = {"stack", "stack-times", "engine-times", "streams"} & set(arguments.sections)
     cudnn = f", cuDNN {core.cudnn_version()}" if needs_cudnn else ""
     print(f"device: {name}{cudnn}, PyTorch {torch.__version__}", flush=True)
     for title, unit, columns in gpu_core.TABLES:

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from gpu.core import stand_ins
 from support.waiting import wait_for
 
 # run.py takes its memory from PyTorch, which is not imported here: that takes four seconds in each worker.
@@ -73,7 +74,7 @@ def counts(done):
         (("engine",), 800, {}),
         (("block", "layers"), 250, {}),
         (("persistent", "sanitizer"), 140, {}),
-        (("stack-times", "block-times", "layer-times", "streams"), 30, {}),
+        (("stack-times", "block-times", "layer-times", "engine-times", "streams"), 60, {}),
     ],
     ids=["stack", "other layout, no bfloat16", "engine", "block", "persistent", "times"],
 )
@@ -146,6 +147,35 @@ def test_a_run_that_is_taken_away_leaves_its_page(rehearse, tmp_path):
     run.kill()
     run.communicate()
     assert page.read_text().endswith("<!-- end core -->\n")
+
+
+def kit_of(folder, libraries):
+    """A kit in a folder, of links."""
+    (folder / "tests").mkdir(parents=True)
+    for link in ("tests/gpu", "tests/support", "tools", "benchmarks"):
+        (folder / link).symlink_to(ROOT / link)
+    (folder / "libcore.so").symlink_to(libraries / "libcore.so")
+    shutil.copy(ROOT / "cc/gpu/engine_rows.inc", folder)
+    return folder
+
+
+def test_the_kit_checks_and_measures_two_versions(libraries, tmp_path):
+    kit = kit_of(tmp_path / "kit", libraries)
+    kit_of(kit / "old", libraries)
+    command = [sys.executable, "-B", HERE / "kit.py", "--folder", kit, "--pretend"]
+    done = subprocess.run(
+        [*command, "--checks", "block"],
+        capture_output=True,
+        text=True,
+        env=stand_ins.environment(libraries),
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    table = [line for line in done.stdout.splitlines() if line.startswith("| lstm | float32 | 7 |")]
+    compared = [line for line in table if "| persistent |" in line or "| steps |" in line]
+    assert len(compared) == 4  # two passes, each in two ways
+    # The times of the mock have no meaning, but each series has its row or none.
+    rows = (kit / "engine_rows.inc").read_text()
+    assert "a pretended GPU" in rows and "older rows" not in rows
 
 
 @pytest.mark.parametrize("status", [0, 99])

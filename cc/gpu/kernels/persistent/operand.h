@@ -58,10 +58,14 @@ struct WideOperand {
   }
 };
 
-// x = high + low in TF32. The low part is NaN for infinity and for numbers above 3.402 * 10^38,
-// whose high part is infinite; then the product is NaN too.
-RNN_OPS_DEVICE void SplitTf32(Word x, Word* high, Word* low) {
-  *high = RoundToTf32(FloatFromBits(x));
+// TF32 lacks the 13 last bits of float32.
+enum : Word { kTf32Mask = 0xffffe000u, kHalfOfTf32 = 0x1000u };
+
+// x = high + low in TF32. `half`: kHalfOfTf32. The low part is NaN for NaN, for infinity and for
+// numbers above 3.402 * 10^38, whose high part is infinite; then the product is NaN too.
+// WHY no conversion: cvt.rna takes five instructions on a Hopper card.
+RNN_OPS_DEVICE void SplitTf32(Word x, Word half, Word* high, Word* low) {
+  *high = (x + half) & kTf32Mask;
   *low = BitsOf(FloatFromBits(x) - FloatFromBits(*high));
 }
 
@@ -72,10 +76,14 @@ struct Float32Operand : WideOperand {
   template <int kCount>
   RNN_OPS_DEVICE static void Multiply(Tile* d, const Quartet& a, const Pair* b, Word zero) {
     Quartet a_high, a_low;
-    RNN_OPS_UNROLL for (int e = 0; e < 4; ++e) SplitTf32(a[e] ^ zero, &a_high[e], &a_low[e]);
+    RNN_OPS_UNROLL for (int e = 0; e < 4; ++e) {
+      SplitTf32(a[e], zero + kHalfOfTf32, &a_high[e], &a_low[e]);
+    }
     RNN_OPS_UNROLL for (int n = 0; n < kCount; ++n) {
       Pair high, low;
-      RNN_OPS_UNROLL for (int e = 0; e < 2; ++e) SplitTf32(b[n][e] ^ zero, &high[e], &low[e]);
+      RNN_OPS_UNROLL for (int e = 0; e < 2; ++e) {
+        SplitTf32(b[n][e], zero + kHalfOfTf32, &high[e], &low[e]);
+      }
       MultiplyTf32(d[n], a_low, high[0], high[1]);
       MultiplyTf32(d[n], a_high, low[0], low[1]);
       MultiplyTf32(d[n], a_high, high[0], high[1]);
@@ -85,36 +93,50 @@ struct Float32Operand : WideOperand {
 
 // The product of a step in the registers of a warp, for the rows of the batch in groups.
 
+// Multiplies the packets of a group from `kFirst` on, which are in `v`, in an even number of turns.
+template <int kFirst, class Block>
+RNN_OPS_DEVICE void MultiplyTurns(const Block& block, int t, int group, bool has_next,
+                                  typename Block::Factors& v, typename Block::Factors& next,
+                                  typename Block::Sums& sums) {
+  typedef typename Block::S S;
+  enum { kNext = kFirst + S::kPacketsAtOnce, kIsLast = kNext == S::kPackets };
+  if constexpr (!kIsLast) {
+    block.template LoadFactors<kNext>(t, group, next);
+  } else if (has_next) {
+    block.template LoadFactors<0>(t, group + 1, next);
+  }
+  block.template Multiply<kFirst>(UnknownZero(t + group), v, sums);
+  if constexpr (!kIsLast) {
+    MultiplyTurns<kNext>(block, t, group, has_next, next, v, sums);
+  }
+}
+
 // Multiplies all groups of a step: ForwardBlock or BackwardBlock loads, multiplies and stores. Each
-// load is issued before the product of the values before it. So a group whose packets come in two
-// halves uses two buffers, and otherwise two groups by turns do.
+// load is issued before the product of the values before it. So the turns of a group use two
+// buffers in alternation, or two groups do if each is one turn.
 template <class Block>
 RNN_OPS_DEVICE void MultiplyGroups(const Block& block, int t, int groups) {
   typedef typename Block::S S;
-  enum { kSecond = S::kIsHalved ? S::kPackets - S::kPacketsAtOnce : 0 };
   typename Block::Factors v, next;
   block.template LoadFactors<0>(t, 0, v);
   RNN_OPS_NO_UNROLL for (int group = 0; group < (S::kHasGroups ? groups : 1); ++group) {
     const bool has_next = S::kHasGroups && group + 1 < groups;
     typename Block::Sums sums = {};
-    if (S::kIsHalved) {
-      block.template LoadFactors<kSecond>(t, group, next);
-      block.template Multiply<0>(UnknownZero(t + group), v, sums);
-      if (has_next) block.template LoadFactors<0>(t, group + 1, v);
-      block.template Multiply<kSecond>(UnknownZero(t + group), next, sums);
+    if constexpr (S::kTurns > 1) {
+      MultiplyTurns<0>(block, t, group, has_next, v, next, sums);
       block.StoreSums(group, sums);
-      continue;
+    } else {
+      if (has_next) block.template LoadFactors<0>(t, group + 1, next);
+      block.template Multiply<0>(UnknownZero(t + group), v, sums);
+      block.StoreSums(group, sums);
+      if (!has_next) break;
+      // The same with the buffers exchanged, which saves the moves.
+      ++group;
+      if (group + 1 < groups) block.template LoadFactors<0>(t, group + 1, v);
+      typename Block::Sums second = {};
+      block.template Multiply<0>(UnknownZero(t + group), next, second);
+      block.StoreSums(group, second);
     }
-    if (has_next) block.template LoadFactors<0>(t, group + 1, next);
-    block.template Multiply<0>(UnknownZero(t + group), v, sums);
-    block.StoreSums(group, sums);
-    if (!has_next) break;
-    // The same with the buffers exchanged, which saves the moves.
-    ++group;
-    if (group + 1 < groups) block.template LoadFactors<0>(t, group + 1, v);
-    typename Block::Sums second = {};
-    block.template Multiply<0>(UnknownZero(t + group), next, second);
-    block.StoreSums(group, second);
   }
 }
 

@@ -46,12 +46,17 @@ struct ForwardShape {
     kPackets = kWords / kPacket / kWarpsOfCopy,  // of a warp
 
     // The rows of the batch, and how many loads are on their way: fewer if the weights fill the
-    // registers.
+    // registers. Many weights of float32 are multiplied by more columns at a time, because each of
+    // their products splits them again.
     kColumnTiles = kTile / 8,
-    kLoads = kTiles * kPackets >= 8 ? 8 : 16,
-    kPacketsAtOnce = Smaller(kPackets, kLoads),
-    kColumnsAtOnce = Smaller(kColumnTiles, kLoads / kPacketsAtOnce),
-    kIsHalved = kPackets > kPacketsAtOnce,  // packets are loaded in two halves
+    kHeldPackets = kTiles * kPackets,
+    kLoads = kHeldPackets >= 8 ? 8 : 16,
+    kSplitsMany = kPerWord == 1 && kHeldPackets >= 8,
+    kPacketsAtOnce = kSplitsMany ? (kTile == 64 && kHeldPackets >= 16 ? 1 : 2)
+                                 : Smaller(kPackets, kLoads),
+    kColumnsAtOnce = kSplitsMany ? (kTile == 64 ? 4 : 2)
+                                 : Smaller(kColumnTiles, kLoads / kPacketsAtOnce),
+    kTurns = kPackets / kPacketsAtOnce,  // loads of packets for a product
     kHasGroups = kColumnTiles > kColumnsAtOnce,
     kItems = Larger(1, kUnits* kTile / kThreads),  // units of a thread
 
@@ -65,7 +70,8 @@ struct ForwardShape {
   };
 
   static_assert(kPackets * kPacket * kWarpsOfCopy == kWords, "a warp has whole packets");
-  static_assert(kPackets == kPacketsAtOnce || kPackets == 2 * kPacketsAtOnce, "two halves");
+  static_assert(kTurns * kPacketsAtOnce == kPackets, "a turn has whole packets");
+  static_assert(kTurns == 1 || kTurns % 2 == 0, "two buffers take turns");
 };
 
 // Backward: the product's rows are rows of the batch, its columns are units, and the inner
@@ -84,7 +90,7 @@ struct BackwardShape {
   enum {
     // The weights of a block.
     kUnits = 8,
-    kParts = kWidth > 512 ? 4 : 1,
+    kParts = kWidth * (kPerWord == 1 ? 2 : 1) > 512 ? 4 : 1,
     kColumns = kUnits * kParts,
 
     // The inner dimension. With masks, a warp or a part has one gate.
@@ -96,7 +102,7 @@ struct BackwardShape {
     kRowTiles = (kTile + 15) / 16,
     kLoads = kPackets * kParts >= 32 ? 4 : 8,
     kPacketsAtOnce = kPackets <= kLoads ? kPackets : kPackets / 2,
-    kIsHalved = kPackets > kPacketsAtOnce,  // packets are loaded in two halves
+    kTurns = kPackets / kPacketsAtOnce,
     kHasGroups = kRowTiles > 1,
     kItems = Larger(1, kUnits* kTile / kThreads),  // units of a thread
 
@@ -108,7 +114,8 @@ struct BackwardShape {
   };
 
   static_assert(kPackets * kPacket * kWarps * kParts == kWords, "a warp has whole packets");
-  static_assert(kPackets == kPacketsAtOnce || kPackets == 2 * kPacketsAtOnce, "two halves");
+  static_assert(kTurns * kPacketsAtOnce == kPackets, "a turn has whole packets");
+  static_assert(kTurns == 1 || kTurns % 2 == 0, "two buffers take turns");
 };
 
 // The unit of a cell in a persistent kernel: the functors of cells/. A kernel that is not general
