@@ -155,32 +155,64 @@ def _shape_reason(
     states: list[list[tf.Tensor]],
     mask: tf.Tensor | None,
 ) -> str | None:
-    """The reason of a wrong shape. Keras broadcasts some of these shapes, and raises its errors for others."""
+    """The reason of an unusual shape, such as those that Keras broadcasts. Raises ValueError for a wrong one."""
     shape = tuple(sequences.shape)
     if len(shape) != 3:
         return "the input does not have three dimensions"
     if shape[2] == 0:
         return "the input has no features"
-    for state in (state for cell_states in states for state in cell_states):
-        if not hasattr(state, "shape"):
-            raise ValueError(
-                "Each state in initial_state must be a tensor or an array, but one is of type "
-                f"{type(state).__name__}."
-            )
     if len(states) != len(its_cells):
         return "the number of initial states does not fit the cells"
-    for cell, cell_states in zip(its_cells, states):
-        if len(cell_states) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
+    for k, (cell, cell_states) in enumerate(zip(its_cells, states)):
+        name = "initial_state" if len(its_cells) == 1 else f"initial_state[{k}]"
+        reason = _state_reason(name, cell.state_size, cell_states, shape[0])
+        if reason is not None:
+            return reason
+    return None if mask is None else _mask_reason(tuple(mask.shape), shape[:2])
+
+
+def _state_reason(
+    name: str, state_size: Any, states: list[tf.Tensor], batch: int | None
+) -> str | None:
+    for state in states:
+        if not hasattr(state, "shape"):
+            raise ValueError(
+                f"Each state in initial_state must be a tensor or an array, but one is of type {type(state).__name__}."
+            )
+    if isinstance(state_size, int):
+        if len(states) != 1:
             return "the number of initial states does not fit the cell"
-        sizes = [cell.state_size] if isinstance(cell.state_size, int) else cell.state_size
-        shapes = [(tuple(state.shape), (shape[0], size)) for state, size in zip(cell_states, sizes)]
-        if not all(_fits(*pair) for pair in shapes):
-            return "an initial state does not have the shape [batch, units]"
-    if mask is not None and not (
-        _fits(tuple(mask.shape), shape[:2]) or _fits(tuple(mask.shape), (*shape[:2], 1))
-    ):
-        return "the mask does not have the shape [batch, time]"
-    return None
+        state_size = [state_size]
+    if len(states) != len(state_size):
+        raise ValueError(f"{name} must have {len(state_size)} tensors, but it has {len(states)}.")
+    usual = True
+    for k, (state, size) in enumerate(zip(states, state_size)):
+        shape, wanted = tuple(state.shape), (batch, size)
+        if len(shape) == 2 and not _broadcast(shape, wanted):
+            raise ValueError(
+                f"{name}[{k}] must have shape {_shown(wanted)}, but its shape is {_shown(shape)}."
+            )
+        usual = usual and _fits(shape, wanted)
+    return None if usual else "an initial state does not have the shape [batch, units]"
+
+
+def _mask_reason(shape: tuple[int | None, ...], sizes: tuple[int | None, ...]) -> str | None:
+    """`sizes`: B and T."""
+    rows = shape[:-1] if len(shape) == 3 and shape[2] in (None, 1) else shape
+    if len(rows) != 2 or not _broadcast(rows, (sizes[0], None)) or not _fits(rows[1:], sizes[1:]):
+        raise ValueError(
+            f"mask must have the first two sizes of the input, {_shown(sizes)}, but its shape is {_shown(shape)}."
+        )
+    return None if _fits(rows, sizes) else "the mask does not have the shape [batch, time]"
+
+
+def _broadcast(shape: tuple[int | None, ...], wanted: tuple[int | None, ...]) -> bool:
+    """Whether a shape, as far as it is known, can be broadcast with another one."""
+    return all(None in pair or 1 in pair or pair[0] == pair[1] for pair in zip(shape, wanted))
+
+
+def _shown(shape: tuple[int | None, ...]) -> str:
+    return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
 def _fits(shape: tuple[int | None, ...], wanted: tuple[int | None, ...]) -> bool:
