@@ -254,6 +254,28 @@ TEST(RnnStep, OneThreadAtATime) {
   EXPECT_GT(done, 0);
 }
 
+TEST(RnnStep, SteppersRunSideBySide) {
+  const std::string file = WriteFile(Graph(), AllWeights());
+  constexpr int kBatch = 16, kTime = 8, kCalls = 20;
+  const auto run = [&](int seed) {
+    const Stepper stepper = Make(file, kBatch, kTime, /*threads=*/2);
+    std::vector<float> x(kBatch * kTime * 2), y;
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i + seed));
+    for (int call = 0; call < kCalls; ++call) {
+      const int64_t absent = kBatch;
+      EXPECT_EQ(rnn_step_reset(stepper.get(), &absent, 1), RNN_STEP_INVALID);
+      y = Call(stepper.get(), x);
+    }
+    return y;
+  };
+  constexpr int kThreads = 4;
+  std::vector<std::vector<float>> results(kThreads);
+  std::vector<std::thread> threads;
+  for (int k = 0; k < kThreads; ++k) threads.emplace_back([&, k] { results[k] = run(k); });
+  for (std::thread& thread : threads) thread.join();
+  for (int k = 0; k < kThreads; ++k) EXPECT_EQ(results[k], run(k));
+}
+
 // A layer that is large enough for several threads, with the same result for any number of them.
 TEST(RnnStep, ThreadsDoNotChangeTheResult) {
   constexpr int64_t kWide = 700;
