@@ -231,6 +231,25 @@ TEST(RnnStep, WeightsOfOtherShapesAreErrors) {
   EXPECT_NE(std::string(rnn_step_error()).find("bais"), std::string::npos);
 }
 
+TEST(RnnStep, AStackOfAnotherModeIsAnError) {
+  std::string graph = Graph();
+  const auto replace = [&graph](const std::string& from, const std::string& to) {
+    ASSERT_NE(graph.find(from), std::string::npos);
+    graph.replace(graph.find(from), from.size(), to);
+  };
+  replace("LayerRNN", "CudnnRNNV3\", \"num_layers\": 1, \"num_units\": 2, \"x\": \"");
+  replace("\"kernel\": \"w\", \"recurrent_kernel\": \"r\"", "\"params\": \"p\"");
+  replace("\"attrs\": {",
+          "\"attrs\": {\"input_mode\": \"linear_input\", \"num_proj\": 0, "
+          "\"direction\": \"unidirectional\", ");
+  std::vector<Weights> weights = AllWeights();
+  weights.push_back({"p", {12}, std::vector<float>(12, 0.5f)});
+  EXPECT_NE(Make(WriteFile(graph, weights)), nullptr) << rnn_step_error();
+  replace("rnn_tanh", "gru_reset_before");
+  weights.back() = {"p", {42}, std::vector<float>(42, 0.5f)};
+  EXPECT_EQ(Make(WriteFile(graph, weights)), nullptr);
+}
+
 TEST(RnnStep, OneThreadAtATime) {
   const std::string file = WriteFile(Graph(), AllWeights());
   const Stepper stepper = Make(file, 64, 64);
@@ -252,6 +271,34 @@ TEST(RnnStep, OneThreadAtATime) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(busy + done, 200);
   EXPECT_GT(done, 0);
+}
+
+// Forks while another thread is in a call, mostly.
+TEST(RnnStep, AForkDuringACallLeavesTheChildAStepper) {
+  const Stepper stepper = Make(WriteFile(Graph(), AllWeights()), 64, 64);
+  const std::vector<float> x(64 * 64 * 2, 0.5f);
+  std::atomic<bool> ends{false};
+  std::thread caller([&] {
+    while (!ends) {
+      ASSERT_EQ(rnn_step_reset(stepper.get(), nullptr, 0), RNN_STEP_OK);
+      Call(stepper.get(), x);
+    }
+  });
+  for (int k = 0; k < 20; ++k) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const bool reset = rnn_step_reset(stepper.get(), nullptr, 0) == RNN_STEP_OK;
+      _exit(reset && Call(stepper.get(), x) ==
+                         Call(Make(WriteFile(Graph(), AllWeights()), 64, 64).get(), x)
+                ? 0
+                : 1);
+    }
+    int status = 1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ends = true;
+  caller.join();
 }
 
 TEST(RnnStep, SteppersRunSideBySide) {
