@@ -104,7 +104,7 @@ sanitize: $(TESTED) $(CONFIG)
 tsan: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=tsan //tests/cc/core/... //tests/cc/cpu:dispatch_test \
-		//tests/cc/cpu:concurrent_kernels_test
+		//tests/cc/cpu:concurrent_kernels_test //tests/cc/step:rnn_step_test
 
 exhaustive: $(CONFIG)
 	tools/need_gtest.sh

@@ -175,6 +175,9 @@ Status RnnNode::Make(NodeReader* reader) {
   has.time_major = false;
   RNN_OPS_RETURN_IF_ERROR(ReadAttrs(has, get, &attrs));
   attrs.time_major = false;
+  if (op->family == OpFamily::kCudnnRnn && !FactsOf(attrs.mode).in_cudnn) {
+    return InvalidArgument("a CudnnRNNV3 has no rnn_mode '", FactsOf(attrs.mode).name, "'");
+  }
   if (attrs.direction != Direction::kUnidirectional) {
     return InvalidArgument("it reads its input backwards too, from the last step of a stream");
   }

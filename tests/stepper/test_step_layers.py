@@ -57,6 +57,8 @@ OTHERS = {
         lambda: L.SpatialDropout1D(0.5),
     ],
     "rescaling": [lambda: L.Rescaling(0.5, offset=0.1)],
+    "normalization": [lambda: L.Normalization(mean=[0.1, 2, 3, 1], variance=[0.0, 1, 2, 3])],
+    "normalization of all": [lambda: L.Normalization(axis=None, mean=0.1, variance=2.0)],
     "reshape": [
         lambda: L.TimeDistributed(L.Dense(4)),
         lambda: L.Reshape((-1, 2, 2)),
@@ -321,6 +323,7 @@ REFUSED = {
     "int4": (lambda: _quantized(L.Dense(2), "int4"), "int4"),
     "float8": (lambda: _quantized(L.Dense(2), "float8"), "float8"),
     "int8 of each step": (lambda: L.TimeDistributed(_quantized(L.Dense(2))), "TimeDistributed"),
+    "inverted": (lambda: L.Normalization(mean=0.0, variance=1.0, axis=None, invert=True), "invert"),
     "lambda": (lambda: L.Lambda(lambda x: x**2), "lambda"),
 }
 

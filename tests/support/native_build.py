@@ -177,3 +177,8 @@ def core_sources(root="cc/core"):
 def cpu_sources():
     """The sources of cc/cpu, with the kernels of one instruction set."""
     return sources_of("cc/cpu/call", "cc/cpu/dispatch")
+
+
+def step_sources():
+    """The sources of cc/step without the module for Python."""
+    return [source for source in sources_of("cc/step") if "/python_" not in source]

@@ -231,6 +231,25 @@ TEST(RnnStep, WeightsOfOtherShapesAreErrors) {
   EXPECT_NE(std::string(rnn_step_error()).find("bais"), std::string::npos);
 }
 
+TEST(RnnStep, AStackOfAnotherModeIsAnError) {
+  std::string graph = Graph();
+  const auto replace = [&graph](const std::string& from, const std::string& to) {
+    ASSERT_NE(graph.find(from), std::string::npos);
+    graph.replace(graph.find(from), from.size(), to);
+  };
+  replace("LayerRNN", "CudnnRNNV3\", \"num_layers\": 1, \"num_units\": 2, \"x\": \"");
+  replace("\"kernel\": \"w\", \"recurrent_kernel\": \"r\"", "\"params\": \"p\"");
+  replace("\"attrs\": {",
+          "\"attrs\": {\"input_mode\": \"linear_input\", \"num_proj\": 0, "
+          "\"direction\": \"unidirectional\", ");
+  std::vector<Weights> weights = AllWeights();
+  weights.push_back({"p", {12}, std::vector<float>(12, 0.5f)});
+  EXPECT_NE(Make(WriteFile(graph, weights)), nullptr) << rnn_step_error();
+  replace("rnn_tanh", "gru_reset_before");
+  weights.back() = {"p", {42}, std::vector<float>(42, 0.5f)};
+  EXPECT_EQ(Make(WriteFile(graph, weights)), nullptr);
+}
+
 TEST(RnnStep, OneThreadAtATime) {
   const std::string file = WriteFile(Graph(), AllWeights());
   const Stepper stepper = Make(file, 64, 64);
@@ -252,6 +271,56 @@ TEST(RnnStep, OneThreadAtATime) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(busy + done, 200);
   EXPECT_GT(done, 0);
+}
+
+// Forks while another thread is in a call, mostly.
+TEST(RnnStep, AForkDuringACallLeavesTheChildAStepper) {
+  const Stepper stepper = Make(WriteFile(Graph(), AllWeights()), 64, 64);
+  const std::vector<float> x(64 * 64 * 2, 0.5f);
+  std::atomic<bool> ends{false};
+  std::thread caller([&] {
+    while (!ends) {
+      ASSERT_EQ(rnn_step_reset(stepper.get(), nullptr, 0), RNN_STEP_OK);
+      Call(stepper.get(), x);
+    }
+  });
+  for (int k = 0; k < 20; ++k) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const bool reset = rnn_step_reset(stepper.get(), nullptr, 0) == RNN_STEP_OK;
+      _exit(reset && Call(stepper.get(), x) ==
+                         Call(Make(WriteFile(Graph(), AllWeights()), 64, 64).get(), x)
+                ? 0
+                : 1);
+    }
+    int status = 1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ends = true;
+  caller.join();
+}
+
+TEST(RnnStep, SteppersRunSideBySide) {
+  const std::string file = WriteFile(Graph(), AllWeights());
+  constexpr int kBatch = 16, kTime = 8, kCalls = 20;
+  const auto run = [&](int seed) {
+    const Stepper stepper = Make(file, kBatch, kTime, /*threads=*/2);
+    std::vector<float> x(kBatch * kTime * 2), y;
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i + seed));
+    for (int call = 0; call < kCalls; ++call) {
+      const int64_t absent = kBatch;
+      EXPECT_EQ(rnn_step_reset(stepper.get(), &absent, 1), RNN_STEP_INVALID);
+      y = Call(stepper.get(), x);
+    }
+    return y;
+  };
+  constexpr int kThreads = 4;
+  std::vector<std::vector<float>> results(kThreads);
+  std::vector<std::thread> threads;
+  for (int k = 0; k < kThreads; ++k) threads.emplace_back([&, k] { results[k] = run(k); });
+  for (std::thread& thread : threads) thread.join();
+  for (int k = 0; k < kThreads; ++k) EXPECT_EQ(results[k], run(k));
 }
 
 // A layer that is large enough for several threads, with the same result for any number of them.

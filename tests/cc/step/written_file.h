@@ -13,6 +13,7 @@ struct Weights {
   std::string name;
   std::vector<int64_t> shape;
   std::vector<float> values;
+  bool int8 = false;  // the type in the file
 };
 
 inline std::string Quoted(const std::string& text) {
@@ -40,14 +41,19 @@ inline std::string WriteFile(const std::string& graph, const std::vector<Weights
       ", \"graph\": " + Quoted(graph) + "}";
   std::string data;
   for (const Weights& w : weights) {
-    const size_t begin = data.size(), bytes = w.values.size() * sizeof(float);
-    data.append(reinterpret_cast<const char*>(w.values.data()), bytes);
-    header += ", " + Quoted(w.name) + ": {\"dtype\": \"F32\", \"shape\": [";
+    const size_t begin = data.size();
+    if (w.int8) {
+      for (const float value : w.values) data += static_cast<char>(value);
+    } else {
+      data.append(reinterpret_cast<const char*>(w.values.data()), w.values.size() * sizeof(float));
+    }
+    header +=
+        ", " + Quoted(w.name) + ": {\"dtype\": \"" + (w.int8 ? "I8" : "F32") + "\", \"shape\": [";
     for (size_t k = 0; k < w.shape.size(); ++k) {
       header += (k == 0 ? "" : ", ") + std::to_string(w.shape[k]);
     }
     header += "], \"data_offsets\": [" + std::to_string(begin) + ", " +
-              std::to_string(begin + bytes) + "]}";
+              std::to_string(data.size()) + "]}";
   }
   return WithHeader(header + "}", data);
 }

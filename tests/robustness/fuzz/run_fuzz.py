@@ -17,7 +17,7 @@ from support.command_line import parse_args
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMMITTED = HERE / "corpora"
-NATIVE = ("shapes", "ops", "kernels", "packed", "plugin")
+NATIVE = ("shapes", "ops", "kernels", "packed", "stepper", "plugin")
 # The target among these that runs TensorFlow.
 PLUGIN = "plugin"
 # In Python, under atheris.
@@ -38,7 +38,11 @@ def build(folder, targets, compiler, jobs, isa):
     """{target: command}, which run the kernels of `isa`."""
     native = native_build.NativeBuild(folder, FLAGS, compiler, jobs)
     isa_flags = native_build.isa_flags()
-    tested = native_build.core_sources() + native_build.cpu_sources()
+    tested = [
+        *native_build.core_sources(),
+        *native_build.cpu_sources(),
+        *native_build.step_sources(),
+    ]
     objects = native.compile([*tested, *native_build.KERNEL_HELPERS], isa_flags["baseline"])
     library = native.archive("libtested.a", objects)
     if isa != "baseline":

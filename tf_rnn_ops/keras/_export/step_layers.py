@@ -258,6 +258,23 @@ def _rescaling(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: A
     return graph.add("scale", layer.name, [value], value.has_time, weights=weights)
 
 
+def _normalization(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    value = _input(graph, layer, inputs)
+    if layer.invert:
+        raise _refuse(layer, "it has invert=True")
+    size = 1 if value.has_time and result.shape.rank == 2 else result.shape[-1]
+    mean, variance = _array(layer, "mean"), _array(layer, "variance")
+    if mean.size != 1 and (mean.size, mean.shape[-1]) != (size, size):
+        raise _refuse(layer, f"it has axis={layer.axis}; axis=-1 and axis=None are possible")
+    factor = 1 / np.maximum(np.sqrt(variance), np.float32(keras.config.epsilon()))
+    # Two nodes, because x * factor - mean * factor would cancel digits.
+    for scale, offset in ((1, -mean), (factor, 0)):
+        numbers = {"scale": scale, "offset": offset}
+        weights = {name: np.broadcast_to(np.ravel(one), [size]) for name, one in numbers.items()}
+        value = graph.add("scale", layer.name, [value], value.has_time, weights=weights)
+    return value
+
+
 def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
     value = graph.tokens(inputs, f"the layer {layer.name!r}")
     weights = {"table": _array(layer, "embeddings")}
@@ -308,6 +325,7 @@ _MAKERS: dict[str, _Maker] = {
     "Flatten": _reshape,
     "LayerNormalization": _layer_norm,
     "LeakyReLU": _relu,
+    "Normalization": _normalization,
     "RMSNormalization": _rms_norm,
     "ReLU": _relu,
     "Rescaling": _rescaling,
