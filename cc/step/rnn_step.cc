@@ -28,8 +28,8 @@ struct RnnStepper {
 
   rnn_ops::step::Program program;
   const int threads;
-  int from = 0;                  // the buffer with the states
-  std::atomic<int64_t> user{0};  // ForkCount() + 1 of the thread that uses the stepper, or 0
+  int from = 0;  // the buffer with the states
+  std::atomic<bool> in_use{false};
   rnn_ops::step::Workers workers;
 };
 
@@ -78,28 +78,17 @@ int Guarded(const Function& function) {
   return CodeOf(status);
 }
 
-// Begins the use of a stepper, unless another thread of this process uses it. A thread that used it
-// when this process was forked is not here, and its call has changed no state.
-bool BeginUse(RnnStepper* stepper) {
-  const int64_t own = rnn_ops::step::ForkCount() + 1;
-  int64_t user = 0;
-  while (!stepper->user.compare_exchange_weak(user, own, std::memory_order_acquire)) {
-    if (user == own) return false;
-  }
-  return true;
-}
-
 // Runs a function for the only thread that uses a stepper.
 template <typename Function>
 int Alone(RnnStepper* stepper, const Function& function) {
   if (stepper == nullptr) {
     return Guarded([] { return InvalidArgument("The stepper is NULL."); });
   }
-  if (!BeginUse(stepper)) {
+  if (stepper->in_use.exchange(true, std::memory_order_acquire)) {
     return Guarded([] { return FailedPrecondition("Another thread uses the stepper."); });
   }
   const int code = Guarded(function);
-  stepper->user.store(0, std::memory_order_release);
+  stepper->in_use.store(false, std::memory_order_release);
   return code;
 }
 

@@ -9,8 +9,8 @@
  *
  * Functions that return int return RNN_STEP_OK or the code of an error. The sentence of the last
  * error of a thread is rnn_step_error(). A stepper may be used by one thread at a time: a call that
- * another thread interrupts returns RNN_STEP_BUSY. Several steppers run side by side. In a process
- * that is forked during a call of another thread, the states are those before that call. */
+ * another thread interrupts returns RNN_STEP_BUSY. Several steppers run side by side. A process
+ * that is forked during a call of another thread cannot use that stepper. */
 #ifndef TF_RNN_OPS_RNN_STEP_H_
 #define TF_RNN_OPS_RNN_STEP_H_
 

@@ -1,19 +1,11 @@
 #include "cc/step/workers.h"
 
-#include <pthread.h>
+#include <unistd.h>
 
-#include <atomic>
 #include <system_error>
 #include <utility>
 
 namespace rnn_ops::step {
-
-int64_t ForkCount() {
-  static std::atomic<int64_t> count{0};
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++count; });
-  static_cast<void>(registered);
-  return count.load(std::memory_order_relaxed);
-}
 
 void Workers::Pool::Work() {
   std::unique_lock<std::mutex> lock(mutex);
@@ -30,7 +22,7 @@ void Workers::Pool::Work() {
 
 Workers::~Workers() {
   if (pool_ == nullptr) return;
-  if (forks_ != ForkCount()) {
+  if (process_ != getpid()) {
     // The threads are those of another process, and the mutex may be locked for ever.
     static_cast<void>(pool_.release());
     return;
@@ -44,10 +36,10 @@ Workers::~Workers() {
 }
 
 void Workers::Schedule(std::function<void()> closure) {
-  if (pool_ != nullptr && forks_ != ForkCount()) static_cast<void>(pool_.release());
+  if (pool_ != nullptr && process_ != getpid()) static_cast<void>(pool_.release());
   if (pool_ == nullptr) {
     pool_ = std::make_unique<Pool>();
-    forks_ = ForkCount();
+    process_ = getpid();
   }
   {
     const std::lock_guard<std::mutex> lock(pool_->mutex);

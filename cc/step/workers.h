@@ -2,7 +2,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -11,10 +10,6 @@
 #include <vector>
 
 namespace rnn_ops::step {
-
-// The number of forks between the first process that had this library and this one. A thread of
-// another process has another number.
-int64_t ForkCount();
 
 // A pool for a Team. Its threads begin with the first closure, and again in a process that was
 // forked, which has none of them.
@@ -41,7 +36,7 @@ class Workers {
   };
 
   const int count_;
-  int64_t forks_ = 0;  // ForkCount() of the pool
+  long process_ = 0;  // that of the pool
   std::unique_ptr<Pool> pool_;
 };
 

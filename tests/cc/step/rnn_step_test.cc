@@ -273,34 +273,6 @@ TEST(RnnStep, OneThreadAtATime) {
   EXPECT_GT(done, 0);
 }
 
-// Forks while another thread is in a call, mostly.
-TEST(RnnStep, AForkDuringACallLeavesTheChildAStepper) {
-  const Stepper stepper = Make(WriteFile(Graph(), AllWeights()), 64, 64);
-  const std::vector<float> x(64 * 64 * 2, 0.5f);
-  std::atomic<bool> ends{false};
-  std::thread caller([&] {
-    while (!ends) {
-      ASSERT_EQ(rnn_step_reset(stepper.get(), nullptr, 0), RNN_STEP_OK);
-      Call(stepper.get(), x);
-    }
-  });
-  for (int k = 0; k < 20; ++k) {
-    const pid_t child = fork();
-    if (child == 0) {
-      const bool reset = rnn_step_reset(stepper.get(), nullptr, 0) == RNN_STEP_OK;
-      _exit(reset && Call(stepper.get(), x) ==
-                         Call(Make(WriteFile(Graph(), AllWeights()), 64, 64).get(), x)
-                ? 0
-                : 1);
-    }
-    int status = 1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-  }
-  ends = true;
-  caller.join();
-}
-
 TEST(RnnStep, SteppersRunSideBySide) {
   const std::string file = WriteFile(Graph(), AllWeights());
   constexpr int kBatch = 16, kTime = 8, kCalls = 20;
