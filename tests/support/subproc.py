@@ -30,13 +30,17 @@ def environment(**extra):
     return env
 
 
+# A test that starts the server may have set variables.
+_ENVIRONMENT = environment()
+
+
 class _Server:
     """A fork server and the environment that it has."""
 
     def __init__(self):
-        self.environment = self._of_others(environment())
+        self.environment = self._of_others(_ENVIRONMENT)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "support.fork_server"], env=environment(),
+            [sys.executable, "-m", "support.fork_server"], env=_ENVIRONMENT,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         atexit.register(self.process.stdin.close)
@@ -84,7 +88,7 @@ _server = None
 def run(arguments, folder=None, timeout=240, env=None):
     """Runs Python with these arguments; returns what subprocess.run does, with both outputs.
 
-    TensorFlow and Keras are imported already, unless `env` sets what they may read.
+    TensorFlow and Keras may be imported already; they are not if `env` sets what they read.
     """
     global _server
     arguments = list(map(str, arguments))
