@@ -58,6 +58,8 @@ def test_arguments_but_the_first_have_names():
     """tf_rnn_ops.contrib.CudnnLSTM has the number of layers first."""
     with pytest.raises(TypeError, match="positional argument"):
         CudnnLSTM(2, 64)
+    with pytest.raises(TypeError, match="CudnnLSTM.*'num_layer'.*'num_layers'"):
+        CudnnLSTM(64, num_layer=2)
     assert CudnnLSTM(units=UNITS).get_config()["units"] == UNITS
 
 
@@ -76,6 +78,8 @@ def test_bad_inputs(rng):
         said = "sequences must be numbers, but|Invalid dtype: complex64"
         with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=said):
             CudnnLSTM(UNITS)(bad)
+    with pytest.raises(ValueError, match="must be a dense tensor, but it is a RaggedTensor"):
+        CudnnLSTM(UNITS)(tf.RaggedTensor.from_tensor(x, LENGTHS))
     with pytest.raises(ValueError, match="needs an input_size equal to num_units"):
         CudnnLSTM(UNITS, input_mode="skip_input")(x)
     with pytest.raises(ValueError, match=rf"mask .*\({BATCH}, {TIME}, 8\)"):

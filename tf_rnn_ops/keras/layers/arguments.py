@@ -1,5 +1,6 @@
 """The arguments that the constructors of this package pass on to Keras, for editors, type checkers and help()."""
 
+import difflib
 import functools
 import inspect
 from typing import Any, Callable, Mapping, TypedDict, TypeVar
@@ -108,12 +109,14 @@ def passes_on(*receivers: type, **others: Any) -> Callable[[_Function], _Functio
             shown[name] = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
 
         @functools.wraps(init)
-        def checked(*args: Any, **kwargs: Any) -> None:
+        def checked(self: Any, *args: Any, **kwargs: Any) -> None:
             for name in kwargs.keys() - shown.keys():
+                similar = difflib.get_close_matches(name, shown, 1)
                 raise TypeError(
-                    f"{init.__qualname__}() got an unexpected keyword argument {name!r}"
+                    f"{type(self).__name__}() got an unexpected keyword argument {name!r}."
+                    + "".join(f" Did you mean {known!r}?" for known in similar)
                 )
-            init(*args, **kwargs)
+            init(self, *args, **kwargs)
 
         return with_signature(checked, inspect.Signature(list(shown.values())))
 

@@ -142,7 +142,8 @@ class CudnnStack(StackOptions):
             initial_state.
 
         Raises:
-            ValueError: initial_state has the wrong number of tensors or a wrong shape, sequence_lengths
+            ValueError: sequences are a RaggedTensor, initial_state has the wrong number of tensors or a
+                wrong shape, sequence_lengths
                 have a wrong type or shape, the mask has another shape or is not True first and then False,
                 or the batch size does not fit the states of stateful=True.
             tf.errors.InvalidArgumentError: sequences are not numbers, or a length is not in [0, T]; or,
@@ -150,6 +151,11 @@ class CudnnStack(StackOptions):
                 message shows a length of -1 for a length with a fraction, and under XLA for a sequence
                 with a wrong mask.
         """
+        if isinstance(sequences, tf.RaggedTensor):
+            raise ValueError(
+                f"The input of {self.name!r} must be a dense tensor, but it is a RaggedTensor: give "
+                "sequences.to_tensor(), and sequence_lengths=sequences.row_lengths()."
+            )
         inputs = self._in_compute_dtype(tf.convert_to_tensor(sequences))
         if self.stateful:
             self._check_batch(inputs.shape[self._batch_axis])
