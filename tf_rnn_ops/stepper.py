@@ -200,7 +200,7 @@ class Stepper:
         """Writes a file for load(), without the states.
 
         Args:
-            path: The file, which must not exist.
+            path: The file, which must not exist. Its parent folders are created.
 
         Raises:
             FileExistsError: The file exists.

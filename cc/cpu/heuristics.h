@@ -81,7 +81,7 @@ struct WorkToSplit {
   int64_t num_dirs;
   ThreadBudget threads;
   int64_t steps;            // T
-  int64_t registers;        // vector registers of the instruction set, 16 or 32
+  int64_t tile_rows;        // rows of a register tile of LSTM
   int64_t panels;           // units are split at panels; 1: units cannot be split
   int64_t recurrent_bytes;  // weights that are read at every step
   int64_t weight_bytes;     // all weights of one direction
@@ -101,12 +101,11 @@ constexpr int64_t kSmallWeightBytes = int64_t{256} << 10;
 
 // The minimum number of rows in a slice. This many rows keep the registers of a tile busy; more
 // rows are needed if every slice reads weights that do not fit the second-level cache of its core.
-// With 16 registers a tile of LSTM has three rows, so four rows would be two half-empty tiles
-// (docs/history/performance.md, "RowsOfSlice"). If units cannot be split, slices with few rows are
-// better than one thread.
+// In tiles of three rows, four rows would be two half-empty tiles (docs/history/performance.md,
+// "RowsOfSlice"). If units cannot be split, slices with few rows are better than one thread.
 inline int64_t RowsOfSlice(const WorkToSplit& p) {
   if (p.recurrent_bytes > (int64_t{1} << 20)) return 16;
-  return p.registers == 16 && p.panels > 1 ? 8 : 4;
+  return p.tile_rows < 4 && p.panels > 1 ? 8 : 4;
 }
 
 // The number of partitions of `panels` panels for at most `most` threads: the smallest number that

@@ -37,13 +37,13 @@ constexpr ElementType TypeOf(Dtype dtype) {
 
 // The ElementType of a C++ type.
 template <typename T>
-constexpr ElementType kElementType = ElementType::kOther;
+inline constexpr ElementType kElementType = ElementType::kOther;
 template <>
-constexpr ElementType kElementType<float> = ElementType::kFloat32;
+inline constexpr ElementType kElementType<float> = ElementType::kFloat32;
 template <>
-constexpr ElementType kElementType<double> = ElementType::kFloat64;
+inline constexpr ElementType kElementType<double> = ElementType::kFloat64;
 template <>
-constexpr ElementType kElementType<int8_t> = ElementType::kInt8;
+inline constexpr ElementType kElementType<int8_t> = ElementType::kInt8;
 
 // The names that TensorFlow uses.
 constexpr const char* Name(Dtype dtype) {

@@ -44,7 +44,7 @@ inline Split LinearSplit(const LinearRecurrenceProblem& p, const ThreadBudget& t
   split.num_dirs = 1;
   split.threads = threads;
   split.steps = p.max_time;
-  split.registers = kVectorRegisters;
+  split.tile_rows = kTileRows<4>;
   split.panels = 1;  // units are not split: the products of a step would wait for each other
   split.recurrent_bytes = Area(Area(p.num_units, columns), element);
   split.weight_bytes = split.recurrent_bytes;

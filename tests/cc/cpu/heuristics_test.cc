@@ -16,7 +16,7 @@ WorkToSplit Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, int
   p.num_dirs = 1;
   p.threads = {static_cast<int32_t>(threads), kWakeNs, kMeetNs};
   p.steps = steps;
-  p.registers = 32;
+  p.tile_rows = 6;
   p.panels = (units + 15) / 16;
   p.recurrent_bytes = 16 * units * units;
   p.weight_bytes = 16 * (input + units) * units;
@@ -32,19 +32,19 @@ void Expect(const WorkToSplit& p, int64_t slices, int64_t shares) {
 }
 
 TEST(Heuristics, RowsOfASlice) {
-  auto rows = [](int64_t recurrent_bytes, int64_t registers, int64_t panels) {
+  auto rows = [](int64_t recurrent_bytes, int64_t tile_rows, int64_t panels) {
     WorkToSplit p = {};
     p.recurrent_bytes = recurrent_bytes;
-    p.registers = registers;
+    p.tile_rows = tile_rows;
     p.panels = panels;
     return RowsOfSlice(p);
   };
-  EXPECT_EQ(rows(0, 32, 2), 4);
-  EXPECT_EQ(rows(kMiB, 32, 2), 4);
-  EXPECT_EQ(rows(kMiB + 1, 32, 2), 16);
-  EXPECT_EQ(rows(kMiB, 16, 2), 8);
-  EXPECT_EQ(rows(kMiB, 16, 1), 4) << "units that cannot be shared";
-  EXPECT_EQ(rows(kMiB + 1, 16, 1), 16);
+  EXPECT_EQ(rows(0, 6, 2), 4);
+  EXPECT_EQ(rows(kMiB, 6, 2), 4);
+  EXPECT_EQ(rows(kMiB + 1, 6, 2), 16);
+  EXPECT_EQ(rows(kMiB, 3, 2), 8);
+  EXPECT_EQ(rows(kMiB, 3, 1), 4) << "units that cannot be shared";
+  EXPECT_EQ(rows(kMiB + 1, 3, 1), 16);
 }
 
 TEST(WorthThreads, GrowsWithTheWork) {
@@ -121,15 +121,15 @@ TEST(ChooseSplit, ManyRowsAreSliced) {
 }
 
 // In slices of four rows, tiles of three rows would be half empty.
-TEST(ChooseSplit, EightRowsStayTogetherWith16Registers) {
+TEST(ChooseSplit, EightRowsStayTogetherInTilesOfThreeRows) {
   WorkToSplit p = Lstm(30, 8, 256, 256, 2);
   Expect(p, 2, 1);
-  p.registers = 16;
+  p.tile_rows = 3;
   Expect(p, 1, 2);
   p.panels = 1;
   Expect(p, 2, 1);
   p = Lstm(30, 16, 256, 256, 2);
-  p.registers = 16;
+  p.tile_rows = 3;
   Expect(p, 2, 1);
 }
 

@@ -8,6 +8,8 @@
 #include "cc/cpu/cell/cells.h"
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
+#include "cc/cpu/product/halves.h"
+#include "cc/cpu/product/tile.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
@@ -139,7 +141,7 @@ Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_
   p.num_dirs = s.num_dirs;
   p.threads = threads;
   p.steps = steps;
-  p.registers = kVectorRegisters;
+  p.tile_rows = s.operands == OperandType::kExact && IsHalved<T>(4) ? kHalvedRows : kTileRows<4>;
   p.panels = panels;
   p.recurrent_bytes = Area(Area(s.hidden, columns), weight_bytes);
   p.weight_bytes = Area(Area(in + s.hidden, columns), weight_bytes);

@@ -117,8 +117,8 @@ WeightViews<W> ViewsOf(const RnnProblem& p, const Sizes<T>& s, int64_t layer, in
                      get(Arg::projection));
 }
 
-inline QuantizedViews QuantizedViewsOf(const RnnProblem& p, const Sizes<float>& s,
-                                       const CallTensors& t) {
+template <typename T>
+QuantizedViews QuantizedViewsOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t) {
   auto matrix = [&t](Arg arg) { return t.in<int8_t>(arg); };
   const float* recurrent = t.in<float>(Arg::recurrent_kernel_scale);
   return {MatrixViews(s, matrix(Arg::kernel), matrix(Arg::recurrent_kernel), t.in<float>(Arg::bias),
