@@ -42,7 +42,7 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--format",
         choices=formats.FORMATS,
-        help="what to write (default: by the end of the target's name, .onnx, .tflite or .xml; "
+        help="what to write (default: by the end of the target's name, .onnx, .tflite, .xml or .rnn; "
         "tf_saved_model without an ending)",
     )
     parser.add_argument(
