@@ -10,7 +10,7 @@ _AROUND = (
     "<stack traces unavailable>",
     "in user code:",
     "Exception from",
-    "File ",
+    'File "',
 )
 _BOLD = re.compile(r"\x1b\[\d+m")
 

@@ -210,13 +210,14 @@ class Stepper:
             unfinished.write_bytes(self._content)
 
     def update(self, model: Any) -> None:
-        """Takes over a model, such as one with the weights of further training. The states stay.
+        """Takes over a model, such as one with the weights of further training. The values of the states stay.
 
         Args:
-            model: The Keras model that this stepper was made of, or one with the same inputs, outputs and states.
+            model: The Keras model that this stepper was made of, or one whose inputs, outputs and states are the same
+                in the same order. Their names may be others, and are those of the stepper then.
 
         Raises:
-            ValueError: The model has other inputs, outputs or states.
+            ValueError: The model has other inputs, outputs or states, or has them in another order.
         """
         from tf_rnn_ops.keras._export import stepping
 
@@ -227,12 +228,13 @@ class Stepper:
             self.threads,
         )
         for name in ("inputs", "outputs", "_states"):
-            if getattr(other, name) != getattr(self, name):
+            if not _agree(getattr(self, name), getattr(other, name)):
                 raise ValueError(
                     f"model must have the {name.strip('_')} {getattr(self, name)}, but it has {getattr(other, name)}."
                 )
-        other.states = self.states
+        other.states = dict(zip((tensor.name for tensor in other._states), self.states.values()))
         self._content, self._native = other._content, other._native
+        self.inputs, self.outputs, self._states = other.inputs, other.outputs, other._states
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{tensor.name}: {list(tensor.shape)}" for tensor in self.inputs)
@@ -284,7 +286,11 @@ def load(
         >>> stepper.batch_size, list(stepper.states)
         (2, ['gru_h'])
     """
-    return Stepper(pathlib.Path(path).expanduser().read_bytes(), batch_size, time, threads)
+    content = pathlib.Path(path).expanduser().read_bytes()
+    try:
+        return Stepper(content, batch_size, time, threads)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def isa() -> str:
@@ -325,6 +331,15 @@ def _in_order(what: str, tensors: Sequence[Tensor], values: Any) -> list[Any]:
             f"{what} must have {len(names)} arrays, for {names}, but it has {len(values)}."
         )
     return list(values)
+
+
+def _agree(tensors: list[Tensor], others: list[Tensor]) -> bool:
+    """Whether all are equal but for names. Keras numbers its names, so an equal model may have others."""
+    names = {tensor.name for tensor in tensors}
+    return len(tensors) == len(others) and all(
+        a[1:] == b[1:] and (a.name == b.name or b.name not in names)
+        for a, b in zip(tensors, others)
+    )
 
 
 def _converted(tensor: Tensor, value: Any) -> _Array:

@@ -102,6 +102,20 @@ def test_weights_are_a_snapshot_until_update(x):
     )
     with pytest.raises(ValueError, match="must have the"):
         stepper.update(chain(L.GRU(5, **SEQUENCES)))
+    # The names that Keras gives the layers of another model differ.
+    stepper.update(other := chain(L.GRU(4, **SEQUENCES)))
+    assert list(stepper.states) == [f"{other.layers[-1].name}_h"]
+    np.testing.assert_array_equal([*stepper.states.values()], [*before.values()])
+    stepper.reset()
+    np.testing.assert_allclose(run(stepper, x), other(x), atol=2e-6)
+
+
+def test_an_update_keeps_the_order_of_the_inputs():
+    a, b = (keras.Input((None, 3), name=name) for name in "ab")
+    y = L.GRU(4, name="gru", **SEQUENCES)(a - b)
+    stepper = rnn.stepper(keras.Model([a, b], y))
+    with pytest.raises(ValueError, match="must have the inputs .*'a'.*'b'.* it has .*'b'.*'a'"):
+        stepper.update(keras.Model([b, a], y))
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])

@@ -11,7 +11,7 @@ _EPILOG = """\
 For a Keras model, the command runs the file, compares it with the model and prints the difference.
 For a SavedModel, it runs nothing.
 
-Example: python -m tf_rnn_ops export model.keras model.tflite --streaming
+Example: python -m tf_rnn_ops export model.keras model.rnn --streaming
 """
 
 
@@ -81,6 +81,12 @@ def _make_parser() -> argparse.ArgumentParser:
         metavar="FILE.npz",
         help="arrays to run the models on, by the names of the inputs (default: made-up batches)",
     )
+    of_keras.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="D",
+        help="allowed difference of each output (default: follows from the types)",
+    )
     of_keras.add_argument("--no-verify", action="store_true", help="do not run the models")
     of_keras.add_argument(
         "--unsafe",
@@ -117,7 +123,7 @@ def _export_saved_model(
 
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
-    for flag in ("batch-size", "time", "streaming", "verify-inputs", "no-verify", "unsafe"):
+    for flag in ("batch-size", "time", "streaming", "verify-inputs", "tolerance", "no-verify", "unsafe"):
         if getattr(options, flag.replace("-", "_")) not in (None, False):
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
     if name == formats.SAVED_MODEL:
@@ -158,5 +164,9 @@ def _export_keras(
         "time": options.time,
         "streaming": options.streaming,
     }
-    arguments |= {"verify": not options.no_verify, "verify_inputs": options.verify_inputs}
+    arguments |= {
+        "verify": not options.no_verify,
+        "verify_inputs": options.verify_inputs,
+        "tolerance": options.tolerance,
+    }
     export(model, target, name, **arguments)

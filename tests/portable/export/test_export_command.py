@@ -144,6 +144,7 @@ def test_bad_options_of_a_keras_model(folder, tmp_path, capsys):
         (["--verify-inputs", str(tmp_path / "wrong.npz"), "--no-verify"], "exclude each other"),
         (["--batch-size", "0"], "batch_size must be a positive integer"),
         (["--time", "-2"], "time must be a positive integer"),
+        (["--tolerance", "-1"], "tolerance must be"),
         (["--opset", "17"], "opset is for the format 'onnx'"),
     ):
         assert main([keras_file, target, *arguments]) == 2
@@ -154,6 +155,7 @@ def test_bad_options_of_a_keras_model(folder, tmp_path, capsys):
         ["--time", "2"],
         ["--streaming"],
         ["--unsafe"],
+        ["--tolerance", "1"],
         ["--verify-inputs", "x"],
     ):
         assert main([str(folder / "saved"), target, *option]) == 2

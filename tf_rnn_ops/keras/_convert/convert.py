@@ -155,8 +155,8 @@ def check_counterparts(model: keras.layers.Layer) -> None:
         if isinstance(layer, CudnnStack):
             advice = " tf_rnn_ops.params.to_keras(layer.layout, layer.params) returns the weights for layers of Keras."
         raise ValueError(
-            f"The layer {layer.name!r} is a {cls.__name__}, which has no counterpart in keras.layers; "
-            f"to='keras' can convert LSTM, GRU, SimpleRNN and RNN, but not subclasses of them.{advice}"
+            f"The layer {layer.name!r} is a {cls.__name__}, which has no counterpart in keras.layers. "
+            f"LSTM, GRU, SimpleRNN and RNN have one, but subclasses of them have none.{advice}"
         )
 
 

@@ -73,7 +73,7 @@ class Stream:
         if not self._layers:
             raise ValueError(
                 f"The model {model.name!r} cannot stream, because it has no recurrent layer and no causal Conv1D over "
-                "the steps of an input: export it with streaming=False."
+                "the steps of an input: it needs no stepper, and is exported with streaming=False."
             )
         # Layers whose initial states are inputs of the model need no other states.
         self.states = self._states_in_use(arguments, specs)

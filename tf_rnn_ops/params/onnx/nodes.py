@@ -56,12 +56,12 @@ def nodes_of(source: Any, names: str | Sequence[str] | None, stack: bool) -> lis
     if hasattr(source, "graph"):
         names = [names] if isinstance(names, str) else names
         return [OnnxNode(*parts) for parts in model.recurrent_nodes(source, names, stack)]
-    if names is not None:
-        raise ValueError(f"node must be None if source is OnnxNodes, but it is {names!r}.")
     nodes = [source] if isinstance(source, OnnxNode) else as_list(source, _SOURCES)
     for onnx_node in nodes:
         if not isinstance(onnx_node, OnnxNode):
             raise not_a_source(onnx_node, _SOURCES)
+    if names is not None:
+        raise ValueError(f"node must be None if source is OnnxNodes, but it is {names!r}.")
     if not nodes:
         raise ValueError("nodes must have at least one node, but it is empty.")
     return nodes
