@@ -334,7 +334,7 @@ def _in_order(what: str, tensors: Sequence[Tensor], values: Any) -> list[Any]:
 
 
 def _agree(tensors: list[Tensor], others: list[Tensor]) -> bool:
-    """Whether all are equal but for names. Keras numbers its names, so an equal model may have others."""
+    """Whether all are equal except for their names. Keras numbers its names, so an equal model may have others."""
     names = {tensor.name for tensor in tensors}
     return len(tensors) == len(others) and all(
         a[1:] == b[1:] and (a.name == b.name or b.name not in names)

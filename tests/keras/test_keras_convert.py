@@ -304,7 +304,7 @@ def test_our_classes_do_not_stay_unseen():
 
     cell = keras.layers.RNN(PeepholeLSTMCell(4))
     for layer, name in ((Mine(4), "Mine"), (cell, "PeepholeLSTMCell")):
-        with pytest.raises(ValueError, match=f"is a {name}, .* but not subclasses of them"):
+        with pytest.raises(ValueError, match=f"is a {name}, which has no counterpart"):
             tf_rnn_ops.keras.convert(layer, to="keras")
         expected = Mine if type(layer) is Mine else tf_rnn_ops.keras.RNN
         assert type(tf_rnn_ops.keras.convert(layer)) is expected

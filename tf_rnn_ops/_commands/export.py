@@ -123,7 +123,15 @@ def _export_saved_model(
 
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
-    for flag in ("batch-size", "time", "streaming", "verify-inputs", "tolerance", "no-verify", "unsafe"):
+    for flag in (
+        "batch-size",
+        "time",
+        "streaming",
+        "verify-inputs",
+        "tolerance",
+        "no-verify",
+        "unsafe",
+    ):
         if getattr(options, flag.replace("-", "_")) not in (None, False):
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
     if name == formats.SAVED_MODEL:

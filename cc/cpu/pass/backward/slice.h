@@ -34,24 +34,23 @@ void PeepholeGradient(const BackwardLayer<T>& layer, int64_t u, T* const (&to)[3
   const Sizes<T>& s = layer.sizes;
   const BackwardDirection<T>& dir = layer.dirs[0];
   const int64_t R = layer.seq->rows, n = s.units - u * V;
-  const T* const first = dir.c0 + u * V;
-  const T* const c = dir.c + u * V;
   const T* const dgates = reinterpret_cast<const T*>(dir.dgates);
   Packet<T> total[3] = {Set<T>(T(0)), Set<T>(T(0)), Set<T>(T(0))};
   for (int64_t row0 = 0; row0 < R; row0 += kReductionRows) {
     Packet<T> sum[3] = {Set<T>(T(0)), Set<T>(T(0)), Set<T>(T(0))};
-    ForPackedRows(
-        *layer.seq, row0, std::min(R, row0 + kReductionRows),
-        [&](int64_t row, int64_t t, int64_t j) {
-          const T* dg = dgates + row * s.gate_row + u * 4 * V;
-          const int64_t before = PreviousStep(*layer.seq, /*dir=*/0, t, j);
-          const Packet<T> c_prev = LoadFirst(
-              before < 0 ? first + j * s.padded : c + (layer.seq->start[before] + j) * layer.c_row,
-              n);
-          sum[0] = pmadd(Load(dg + Gate::kInput * V), c_prev, sum[0]);
-          sum[1] = pmadd(Load(dg + Gate::kForget * V), c_prev, sum[1]);
-          sum[2] = pmadd(Load(dg + Gate::kOutput * V), LoadFirst(c + row * layer.c_row, n), sum[2]);
-        });
+    ForPackedRows(*layer.seq, row0, std::min(R, row0 + kReductionRows),
+                  [&](int64_t row, int64_t t, int64_t j) {
+                    const T* dg = dgates + row * s.gate_row + u * 4 * V;
+                    const int64_t before = PreviousStep(*layer.seq, /*dir=*/0, t, j);
+                    const Packet<T> c_prev = LoadFirst(
+                        before < 0 ? dir.c0 + j * s.padded + u * V
+                                   : dir.c + (layer.seq->start[before] + j) * layer.c_row + u * V,
+                        n);
+                    sum[0] = pmadd(Load(dg + Gate::kInput * V), c_prev, sum[0]);
+                    sum[1] = pmadd(Load(dg + Gate::kForget * V), c_prev, sum[1]);
+                    sum[2] = pmadd(Load(dg + Gate::kOutput * V),
+                                   LoadFirst(dir.c + row * layer.c_row + u * V, n), sum[2]);
+                  });
     for (int k = 0; k < 3; ++k) total[k] = padd(total[k], sum[k]);
   }
   for (int k = 0; k < 3; ++k) StoreFirst(to[k] + u * V, total[k], n);
