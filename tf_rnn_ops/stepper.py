@@ -94,6 +94,10 @@ class Stepper:
         _check_number("batch_size", 1 if batch_size is None else batch_size)
         _check_number("time", 1 if time is None else time)
         _check_number("threads", threads)
+        if not isinstance(content, (bytes, bytearray, memoryview)):
+            raise ValueError(
+                f"content must be the bytes of a file, but it is a {type(content).__name__}."
+            )
         self._content = bytes(content)
         self._native = _native.new(
             self._content, int(batch_size or 0), int(time or 0), int(threads)
@@ -324,7 +328,9 @@ def _in_order(what: str, tensors: Sequence[Tensor], values: Any) -> list[Any]:
             f"{what} must be a list or a dict with an array for each of {names}, but it is a {type(values).__name__}."
         )
     # A list of numbers may be one array.
-    if len(names) == 1 and not (len(values) == 1 and np.shape(values[0]) == tensors[0].shape):
+    if len(names) == 1 and not (
+        len(values) == 1 and _array(tensors[0], values[0]).shape == tensors[0].shape
+    ):
         return [values]
     if len(values) != len(names):
         raise ValueError(
@@ -342,9 +348,16 @@ def _agree(tensors: list[Tensor], others: list[Tensor]) -> bool:
     )
 
 
+def _array(tensor: Tensor, value: Any) -> _Array:
+    try:
+        return np.asarray(value)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"{tensor.name!r} must be an array, but it is not: {error}") from None
+
+
 def _converted(tensor: Tensor, value: Any) -> _Array:
     """The value as a dense array of the type and shape of a tensor."""
-    array = np.asarray(value)
+    array = _array(tensor, value)
     kinds = "fiub" if tensor.dtype == "float32" else "fiu"
     if array.dtype.kind not in kinds:
         numbers = "numbers" if tensor.dtype == "float32" else "integers"
@@ -361,7 +374,7 @@ def _converted(tensor: Tensor, value: Any) -> _Array:
             raise ValueError(f"{tensor.name!r} must be integers, but some have a fraction.")
         if not -(2**31) <= array.min() <= array.max() < 2**31:
             raise ValueError(
-                f"{tensor.name!r} must fit int32, but it has values up to {array.max()}."
+                f"{tensor.name!r} must fit int32, but its values are from {array.min()} to {array.max()}."
             )
     # A copy at another address: numpy may give a view of what is not aligned.
     return np.require(array, tensor.dtype, ["C", "A"])

@@ -33,8 +33,9 @@ void Each(const float* x, float* y, int64_t rows, int64_t columns, const Shape& 
 }
 
 float Relu(float x, const Shape& s) {
-  const float y = x > s.threshold ? std::min(x, s.largest) : s.alpha * (x - s.threshold);
-  return std::isnan(x) ? x : y;
+  if (std::isnan(x)) return x;
+  if (x > s.threshold) return std::min(x, s.largest);
+  return s.alpha == 0.0f ? 0.0f : s.alpha * (x - s.threshold);  // x may be infinite
 }
 float Tanh(float x, const Shape&) { return std::tanh(x); }
 float Sigmoid(float x, const Shape&) { return 1.0f / (1.0f + std::exp(-x)); }

@@ -160,6 +160,9 @@ class Builder {
     const auto& inputs = program_.inputs;
     const bool is_input = std::find(inputs.begin(), inputs.end(), value) != inputs.end();
     const bool in_place = !is_input && written_.insert(value).second;
+    for (const auto& output : program_.outputs) {
+      if (output.name == name) return InvalidArgument("two outputs are named '", name, "'");
+    }
     program_.outputs.push_back({name, value, ShapeOf(program_, *value), in_place});
     return Status();
   }

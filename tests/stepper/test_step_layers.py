@@ -118,6 +118,15 @@ def test_activations(name):
     check(chain(*layers), tolerance=1e-5)
 
 
+@pytest.mark.parametrize("name", ["relu", "relu6", "leaky_relu", "elu", "tanh", "softplus"])
+def test_activations_of_infinities(name):
+    x = keras.Input((None, 3), name="x")
+    model = keras.Model(x, {"y": L.Activation(name)(x), "h": L.GRU(2)(x)})
+    infinities = np.array([[[-np.inf, np.inf, 0]]], np.float32)
+    got = rnn.stepper(model)(infinities)["y"]
+    np.testing.assert_allclose(got, keras.activations.get(name)(infinities), atol=1e-6)
+
+
 @pytest.mark.parametrize("cell", [L.LSTM, L.GRU, L.SimpleRNN])
 def test_int8_weights_give_the_same_numbers(cell):
     model = rnn.convert(chain(cell(20, **SEQUENCES), cell(9, **SEQUENCES)), quantize="int8")
@@ -333,4 +342,11 @@ def test_what_a_stepper_cannot_run_is_an_error_that_names_it(name):
     make, part = REFUSED[name]
     model = chain(L.LSTM(4, name="first", **SEQUENCES), make())
     with pytest.raises(ValueError, match=part):
+        rnn.stepper(model)
+
+
+def test_a_flatten_that_transposes_is_refused():
+    flatten = L.Flatten(data_format="channels_first", name="flat")
+    model = keras.Sequential([keras.Input((None, 3)), L.LSTM(6), L.Reshape((2, 3)), flatten])
+    with pytest.raises(ValueError, match="'flat'.*channels_first"):
         rnn.stepper(model)

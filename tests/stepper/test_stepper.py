@@ -13,6 +13,7 @@ import pytest
 
 import tf_rnn_ops.keras as rnn
 from stepper.step_models import SEQUENCES, SIZE, chain, run, steps_of
+from tf_rnn_ops import _step_file
 from tf_rnn_ops import stepper as steppers
 
 L = keras.layers
@@ -172,6 +173,7 @@ def test_wrong_arrays_are_errors_and_change_no_state(stepper, x):
     for inputs, out in (
         (x[:, :2], None),
         (x[:1, :1], None),
+        ([[[1, 2, 3], [1]]], None),
         (x[:, :1, :2], None),
         (x[:, 0], None),
         (x[:, :1].astype(np.complex64), None),
@@ -309,3 +311,19 @@ def test_a_forked_process_goes_on(stepper, x):
     np.testing.assert_array_equal(
         np.frombuffer(os.read(reader, 1000), np.float32).reshape(2, 1, 4), stepper(x[:, 2:3])
     )
+
+
+def test_outputs_of_one_name_are_an_error():
+    graph = {
+        "batch_size": None, "time": None, "states": [], "nodes": [],
+        "inputs": [{"name": "x", "dtype": "float32", "has_time": True, "dims": [3]}],
+        "outputs": [{"name": "y", "value": "x"}] * 2,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="two outputs are named 'y'"):
+        steppers.Stepper(_step_file.content(graph, {}))
+
+
+def test_content_that_is_no_bytes():
+    for content in ("text", None, 5, [1, 2]):
+        with pytest.raises(ValueError, match=f"content must be .*{type(content).__name__}"):
+            steppers.Stepper(content)

@@ -296,6 +296,12 @@ def _reshape(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
     return graph.add("reshape", layer.name, [value], value.has_time, dims=dims)
 
 
+def _flatten(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+    if layer.data_format == "channels_first" and inputs.shape.rank > 2:
+        raise _refuse(layer, "it has data_format='channels_first'")
+    return _reshape(graph, layer, inputs, result)
+
+
 def _time_distributed(
     graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
 ) -> "Value":
@@ -322,7 +328,7 @@ _MAKERS: dict[str, _Maker] = {
     "Dense": _dense,
     "ELU": _elu,
     "Embedding": _embedding,
-    "Flatten": _reshape,
+    "Flatten": _flatten,
     "LayerNormalization": _layer_norm,
     "LeakyReLU": _relu,
     "Normalization": _normalization,
