@@ -46,6 +46,8 @@ class _RunningSpec(importlib.machinery.ModuleSpec):
             self.__class__ = importlib.machinery.ModuleSpec  # type: ignore[assignment]
             if self.name in sys.modules:
                 self.after()
+            else:  # it has failed, and may be tried again
+                _install(self.name, self.after)
 
 
 def _after_running(spec: Any, function: Callable[[], None]) -> None:
@@ -70,5 +72,10 @@ def after_import(module: str, function: Callable[[], None]) -> None:
             _after_running(spec, function)
         else:
             function()
-    elif not any(isinstance(f, _Finder) and f.module == module for f in sys.meta_path):
+    else:
+        _install(module, function)
+
+
+def _install(module: str, function: Callable[[], None]) -> None:
+    if not any(isinstance(f, _Finder) and f.module == module for f in sys.meta_path):
         sys.meta_path.insert(0, _Finder(module, function))

@@ -1,5 +1,6 @@
 """Random batches for a Keras model, of words that its layers know."""
 
+import itertools
 from typing import Any
 
 import keras
@@ -7,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import _random_arrays
+from tf_rnn_ops.keras._internals import tensors
 from tf_rnn_ops.params.keras.internals import flatten_layers
 
 # The sizes of open dimensions: of the first dimension, and of other dimensions.
@@ -49,10 +51,13 @@ def batch_for(
     floats_are_words = integers is not None and not any(
         tf.as_dtype(spec.dtype).is_integer for spec in specs
     )
+    embedded = _embedded(model, layers)
+    numbers = itertools.count()
 
     def array_for(spec: Any) -> np.ndarray:
-        dtype = tf.as_dtype(spec.dtype)
-        are_words = floats_are_words and dtype.is_floating and len(spec.shape) <= 2
+        dtype, is_embedded = tf.as_dtype(spec.dtype), next(numbers) in embedded
+        may_be_words = is_embedded or (floats_are_words and len(spec.shape) <= 2)
+        are_words = may_be_words and dtype.is_floating
         drawn = np.int32 if are_words else dtype.as_numpy_dtype
         array = _random_arrays.array(
             tuple(spec.shape), drawn, rng, batch_size, time, steps, integers, texts
@@ -61,6 +66,17 @@ def batch_for(
         return array.astype(dtype.as_numpy_dtype) if are_words else array
 
     return keras.tree.map_structure(array_for, signature)
+
+
+def _embedded(model: keras.Model, layers: list[keras.layers.Layer]) -> set[int]:
+    """The numbers of the inputs of a model that it gives to an Embedding."""
+    fed = {
+        id(tensor)
+        for layer in layers
+        if isinstance(layer, keras.layers.Embedding)
+        for tensor in tensors.inputs_of_calls(layer)
+    }
+    return {k for k, tensor in enumerate(getattr(model, "inputs", None) or ()) if id(tensor) in fed}
 
 
 def _padded(array: np.ndarray, masked: list[float]) -> np.ndarray:

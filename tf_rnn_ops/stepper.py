@@ -164,11 +164,16 @@ class Stepper:
         """
         if rows is None:
             return _native.reset(self._native)
-        if isinstance(rows, Iterable) and not isinstance(rows, np.ndarray):
+        if isinstance(rows, Iterable) and not isinstance(rows, (np.ndarray, Mapping, str)):
             rows = list(rows)
-        numbers = np.atleast_1d(np.asarray(rows))
-        if numbers.size and numbers.dtype.kind not in "iu":
-            raise ValueError(f"rows must be integers, but they are {rows!r}.")
+        try:
+            numbers = np.atleast_1d(np.asarray(rows))
+        except ValueError:  # lists of different lengths
+            numbers = np.empty((0, 0))
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+            raise ValueError(
+                f"rows must be an integer or a list of integers, but they are {rows!r}."
+            )
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.batch_size:
             raise ValueError(
                 f"rows must be from 0 to {self.batch_size - 1}, but they are {rows!r}."
@@ -221,6 +226,7 @@ class Stepper:
                 in the same order. Their names may be others, and are those of the stepper then.
 
         Raises:
+            TypeError: model is not a Keras 3 model.
             ValueError: The model has other inputs, outputs or states, or has them in another order.
         """
         from tf_rnn_ops.keras._export import stepping
@@ -370,8 +376,8 @@ def _converted(tensor: Tensor, value: Any) -> _Array:
         )
     if tensor.dtype == "int32" and array.size:
         # An Input of Keras is float32 if nothing else is asked for, also for an Embedding.
-        if array.dtype.kind == "f" and not (array == np.floor(array)).all():
-            raise ValueError(f"{tensor.name!r} must be integers, but some have a fraction.")
+        if array.dtype.kind == "f" and (wrong := array[array != np.floor(array)]).size:
+            raise ValueError(f"{tensor.name!r} must be integers, but it has {wrong[0]}.")
         if not -(2**31) <= array.min() <= array.max() < 2**31:
             raise ValueError(
                 f"{tensor.name!r} must fit int32, but its values are from {array.min()} to {array.max()}."

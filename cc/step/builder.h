@@ -48,6 +48,8 @@ class NodeReader {
   // Returns InvalidArgument if the node has weights that were not read.
   Status CheckAllWeightsRead() const;
 
+  // Counts memory of the node for calls; its bytes are the product of `sizes`.
+  Status Reserve(const std::string& what, const std::vector<int64_t>& sizes);
   // Adds state k, [B, dims].
   Status NewState(size_t k, const std::vector<int64_t>& dims, State** state);
 

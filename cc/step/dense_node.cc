@@ -138,10 +138,16 @@ class ConvNode : public Node {
     RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {columns}, &output_));
     batch_ = reader->batch();
     time_ = reader->max_time();
-    RNN_OPS_RETURN_IF_ERROR(Resize(batch_, memory_ + time_, channels_, &steps_));
     copies_ = groups > 1 || dilation_ > 1;
-    const int64_t depth = width_ * in_group_;
-    if (copies_) RNN_OPS_RETURN_IF_ERROR(Resize(batch_ * time_, depth, 1, &window_));
+    const int64_t depth = width_ * in_group_, rows = batch_ * time_;
+    RNN_OPS_RETURN_IF_ERROR(
+        reader->Reserve("its memory of steps", {batch_, memory_ + time_, channels_, 4}));
+    RNN_OPS_RETURN_IF_ERROR(steps_.Resize(batch_ * (memory_ + time_) * channels_ * 4));
+    if (copies_) {
+      // Each group has two pointers for each row.
+      RNN_OPS_RETURN_IF_ERROR(reader->Reserve("its windows", {rows, 4 * depth + 16 * groups}));
+      RNN_OPS_RETURN_IF_ERROR(window_.Resize(rows * depth * 4));
+    }
     products_.resize(groups);
     std::vector<float> part(depth * out_group_);
     for (int64_t g = 0; g < groups; ++g) {
@@ -150,8 +156,8 @@ class ConvNode : public Node {
         std::copy(row, row + out_group_, part.data() + k * out_group_);
       }
       const float* of_group = bias.bytes() == 0 ? nullptr : bias.as<float>() + g * out_group_;
-      RNN_OPS_RETURN_IF_ERROR(products_[g].Make(part.data(), of_group, batch_ * time_, depth,
-                                                out_group_, batch_ * time_ == 1));
+      RNN_OPS_RETURN_IF_ERROR(
+          products_[g].Make(part.data(), of_group, rows, depth, out_group_, rows == 1));
     }
     return Status();
   }
@@ -175,12 +181,6 @@ class ConvNode : public Node {
   }
 
  private:
-  static Status Resize(int64_t a, int64_t b, int64_t c, Block* block) {
-    const int64_t elements = CountElements({a, b, c});
-    if (elements < 0) return InvalidArgument("it would need too much memory");
-    return block->Resize(elements * 4);
-  }
-
   void RunGroup(int64_t g, const Call& call) {
     const int64_t columns = output_->columns();
     for (int64_t i = 0; i < batch_ * time_; ++i) {

@@ -17,11 +17,40 @@ locale_t CLocale() {
   return locale;
 }
 
+// The bytes of the character that a byte of UTF-8 begins, or 0.
+size_t BytesOfCharacter(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xc2) return 0;  // a later byte, or more bytes than needed
+  if (first < 0xe0) return 2;
+  if (first < 0xf0) return 3;
+  return first < 0xf5 ? 4 : 0;
+}
+
+bool IsUtf8(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[at + k]); };
+    const size_t bytes = BytesOfCharacter(byte(0));
+    if (bytes == 0 || at + bytes > text.size()) return false;
+    for (size_t k = 1; k < bytes; ++k) {
+      if ((byte(k) & 0xc0) != 0x80) return false;
+    }
+    // More bytes than needed, surrogates, and what is above U+10FFFF.
+    if (byte(0) == 0xe0 && byte(1) < 0xa0) return false;
+    if (byte(0) == 0xed && byte(1) > 0x9f) return false;
+    if (byte(0) == 0xf0 && byte(1) < 0x90) return false;
+    if (byte(0) == 0xf4 && byte(1) > 0x8f) return false;
+    at += bytes;
+  }
+  return true;
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
   Status ParseAll(Json* value) {
+    if (!IsUtf8(text_)) return InvalidArgument("its text is not UTF-8");
     RNN_OPS_RETURN_IF_ERROR(Parse(value, 0));
     SkipSpaces();
     return at_ == text_.size() ? Status() : Unexpected("the end");
@@ -116,6 +145,8 @@ class Parser {
         unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
       }
       if (unit >= 0xd800 && unit <= 0xdfff) return InvalidArgument("half of a surrogate pair");
+      // C's strings, which have the names, end with it.
+      if (unit == 0) return InvalidArgument("the character U+0000");
       AppendUtf8(unit, value);
       return Status();
     }
@@ -157,18 +188,30 @@ class Parser {
   }
 
   Status ParseNumber(double* value) {
-    constexpr std::string_view kOfNumbers = "+-.0123456789eE";
     const size_t first = at_;
-    while (at_ < text_.size() && kOfNumbers.find(text_[at_]) != std::string_view::npos) ++at_;
-    const std::string digits(text_.substr(first, at_ - first));
-    char* end = nullptr;
-    *value = digits.empty() ? 0.0 : strtod_l(digits.c_str(), &end, CLocale());
-    if (digits.empty() || *end != '\0') {
+    Take('-');
+    const bool has_zero = Take('0');  // which no other digit may follow
+    bool valid = has_zero || SkipDigits();
+    if (valid && Take('.')) valid = SkipDigits();
+    if (valid && (Take('e') || Take('E'))) {
+      if (!Take('+')) Take('-');
+      valid = SkipDigits();
+    }
+    if (!valid) {
       at_ = first;
       return Unexpected("a value");
     }
+    const std::string digits(text_.substr(first, at_ - first));
+    *value = strtod_l(digits.c_str(), nullptr, CLocale());
     return std::isfinite(*value) ? Status()
                                  : InvalidArgument("the number ", digits, " is too large");
+  }
+
+  // Whether there is at least one.
+  bool SkipDigits() {
+    const size_t first = at_;
+    while (Peek() >= '0' && Peek() <= '9') ++at_;
+    return at_ > first;
   }
 
   Status ParseWord(std::string_view word) {

@@ -33,23 +33,29 @@ const std::map<std::string, MakeNode>& Makers() {
 
 std::string ToText(const std::vector<int64_t>& shape) { return ToString(PartialShape::Of(shape)); }
 
+// Counts the memory of `what`, whose bytes are the product of `sizes`. Returns InvalidArgument if
+// the model would be too large.
+Status Reserve(Program* program, const std::string& what, const std::vector<int64_t>& sizes) {
+  const int64_t bytes = CountElements(sizes);
+  if (bytes >= 0) program->bytes += bytes;
+  const int64_t memory = AvailableMemory();
+  if (bytes < 0 || (memory > 0 && program->bytes > memory / 2)) {
+    return InvalidArgument("with batch_size ", program->batch, " and time ", program->max_time,
+                           ", ", what, " would be too large for the memory");
+  }
+  return Status();
+}
+
 // Sets the sizes of a value. Its memory comes later, because outputs need none.
 Status SetSizes(Program* program, bool has_time, const std::vector<int64_t>& dims, Value* value) {
+  // A node may have two pointers for each row.
+  constexpr int64_t kRowBytes = 16;
   value->has_time = has_time;
   value->dims = dims;
   value->rows = program->batch * (has_time ? program->max_time : 1);
   value->row_elements = CountElements(dims);
-  // A node may have two pointers for each row.
-  constexpr int64_t kRowBytes = 16;
-  const bool fits = value->row_elements >= 0 &&
-                    CountElements({value->rows, 4 * value->row_elements + kRowBytes}) >= 0;
-  if (fits) program->bytes += value->rows * (4 * value->row_elements + kRowBytes);
-  const int64_t memory = AvailableMemory();
-  if (!fits || (memory > 0 && program->bytes > memory / 2)) {
-    return InvalidArgument("with batch_size ", program->batch, " and time ", program->max_time,
-                           ", '", value->name, "' would be too large for the memory");
-  }
-  return Status();
+  const int64_t row_bytes = value->row_elements < 0 ? -1 : 4 * value->row_elements + kRowBytes;
+  return Reserve(program, "'" + value->name + "'", {value->rows, row_bytes});
 }
 
 std::vector<int64_t> ShapeOf(const Program& program, const Value& value) {
@@ -294,6 +300,10 @@ Status NodeReader::CheckAllWeightsRead() const {
   return Status();
 }
 
+Status NodeReader::Reserve(const std::string& what, const std::vector<int64_t>& sizes) {
+  return step::Reserve(&program_, what, sizes);
+}
+
 Status NodeReader::NewState(size_t k, const std::vector<int64_t>& dims, State** state) {
   std::vector<std::string> names;
   RNN_OPS_RETURN_IF_ERROR(Field("states", &names));
@@ -307,7 +317,8 @@ Status NodeReader::NewState(size_t k, const std::vector<int64_t>& dims, State** 
   made->shape = dims;
   made->shape.insert(made->shape.begin(), program_.batch);
   made->elements = CountElements(made->shape);
-  if (made->elements < 0) return InvalidArgument("the state '", made->name, "' would be too large");
+  RNN_OPS_RETURN_IF_ERROR(
+      Reserve("the state '" + made->name + "'", {made->elements, 2 * sizeof(float)}));
   for (Block& buffer : made->buffers) RNN_OPS_RETURN_IF_ERROR(buffer.Resize(made->elements * 4));
   *state = made.get();
   program_.states.push_back(std::move(made));

@@ -65,6 +65,7 @@ class View {
     if (*format == '<' || *format == '=') ++format;
     if (std::strcmp(format, tensor.type == RNN_STEP_FLOAT32 ? "f" : "i") != 0) return false;
     if (buffer_.itemsize != 4 || buffer_.ndim != tensor.rank) return false;
+    if (reinterpret_cast<uintptr_t>(buffer_.buf) % alignof(float) != 0) return false;
     for (int k = 0; k < tensor.rank; ++k) {
       if (buffer_.shape[k] != tensor.shape[k]) return false;
     }

@@ -288,6 +288,42 @@ for _ in range(2):
 """
 
 
+LOGGED = """
+import logging
+import sys
+import tf_rnn_ops.keras
+logger = logging.getLogger("tf_rnn_ops")
+{}
+tf_rnn_ops.keras.accelerate()
+assert logger.propagate is {} and len(logger.handlers) == {}
+"""
+
+
+@pytest.mark.parametrize(
+    "setting, propagate, handlers, line",
+    [
+        ("", True, 0, "tf_rnn_ops: "),
+        ("logger.setLevel(logging.WARNING)", True, 0, None),
+        ("logging.disable()", True, 0, None),
+        ("logger.propagate = False", False, 0, None),
+        ("logger.addHandler(logging.NullHandler())", True, 1, None),
+        (
+            "logging.basicConfig(level='INFO', format='mine: %(message)s', force=True)\n"
+            "logger.addHandler(logging.NullHandler())",
+            True,
+            1,
+            "mine: tf_rnn_ops: ",
+        ),
+    ],
+)
+def test_its_line_is_where_the_user_wants_it(setting, propagate, handlers, line, tmp_path):
+    done = subproc.run(["-c", LOGGED.format(setting, propagate, handlers)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = [one for one in done.stderr.splitlines() if "accelerate() is active" in one]
+    assert len(lines) == (line is not None)
+    assert line is None or lines[0].startswith(line)
+
+
 def test_it_says_once_that_it_is_active(tmp_path):
     done = subproc.run(["-c", SAYS_ONCE], tmp_path)
     assert done.returncode == 0, done.stderr

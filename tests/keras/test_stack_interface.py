@@ -56,10 +56,12 @@ def test_bad_arguments(arguments, message):
 
 def test_arguments_but_the_first_have_names():
     """tf_rnn_ops.contrib.CudnnLSTM has the number of layers first."""
-    with pytest.raises(TypeError, match="positional argument"):
+    with pytest.raises(TypeError, match="CudnnLSTM.*positional argument"):
         CudnnLSTM(2, 64)
     with pytest.raises(TypeError, match="CudnnLSTM.*'num_layer'.*'num_layers'"):
         CudnnLSTM(64, num_layer=2)
+    with pytest.raises(TypeError, match="CudnnLSTM.*'units'"):
+        CudnnLSTM()
     assert CudnnLSTM(units=UNITS).get_config()["units"] == UNITS
 
 

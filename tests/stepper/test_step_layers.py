@@ -345,6 +345,63 @@ def test_what_a_stepper_cannot_run_is_an_error_that_names_it(name):
         rnn.stepper(model)
 
 
+def of_integers(dtype, layer):
+    """A model with a layer on an input of integers."""
+
+    def layers(x):
+        # Keras computes these in float32 from integers.
+        return L.Concatenate()([L.Rescaling(1.0)(layer(x)), L.GRU(2, **SEQUENCES)(x)])
+
+    return model_of(layers, SIZE, dtype=dtype)
+
+
+COMPUTE_IN_INTEGERS = {
+    "add": lambda x: L.Add()([x, x]),
+    "multiply": lambda x: L.Multiply()([x, x]),
+    "average": lambda x: L.Average()([x, x]),
+    "plus": lambda x: x + x,
+    "relu": lambda x: L.ReLU(max_value=3.5)(x),
+    "leaky": lambda x: L.Activation("leaky_relu")(x),
+    "each step": lambda x: L.TimeDistributed(L.ReLU(max_value=3.5))(x),
+    "norm": lambda x: L.LayerNormalization()(x),
+}
+if hasattr(L, "RMSNormalization"):
+    COMPUTE_IN_INTEGERS["rms norm"] = lambda x: L.RMSNormalization()(x)
+
+
+@pytest.mark.parametrize("name", COMPUTE_IN_INTEGERS)
+@pytest.mark.parametrize("dtype", ["uint8", "int32"])
+def test_what_keras_computes_in_integers_is_refused(name, dtype):
+    with pytest.raises(ValueError, match=f"{dtype}, and a stepper"):
+        rnn.stepper(of_integers(dtype, COMPUTE_IN_INTEGERS[name]))
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda x: L.Dense(2)(x),
+        lambda x: L.BatchNormalization()(x),
+        lambda x: L.Normalization(mean=3.0, variance=2.0, axis=None)(x),
+        lambda x: L.Rescaling(1 / 255)(x),
+        lambda x: L.Dropout(0.1)(x),
+        lambda x: L.TimeDistributed(L.Dense(2))(x),
+        lambda x: L.Concatenate()([x, L.Rescaling(0.5)(x)]),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["uint8", "int32"])
+def test_integers_that_keras_casts(layer, dtype):
+    numbers = np.random.default_rng(1).integers(0, 250, (2, 6, SIZE)).astype(dtype)
+    check(of_integers(dtype, layer), numbers)
+
+
+def test_an_input_that_is_a_keyword():
+    def layers(x):
+        y = L.Conv1D(4, 2, padding="causal")(inputs=x)
+        return L.Dense(2)(inputs=L.LSTM(4, **SEQUENCES)(training=False, sequences=y))
+
+    check(model_of(layers, SIZE))
+
+
 def test_a_flatten_that_transposes_is_refused():
     flatten = L.Flatten(data_format="channels_first", name="flat")
     model = keras.Sequential([keras.Input((None, 3)), L.LSTM(6), L.Reshape((2, 3)), flatten])

@@ -228,7 +228,8 @@ def test_wrong_states_and_rows(stepper):
         with pytest.raises(ValueError, match="must|states"):
             stepper.states = states
     stepper.reset(np.array(1))
-    for rows in ([2], [-1], [0.5], ["a"], 2, np.uint64(2**63)):
+    # The last ones have rows of the batch, in a form that has other meanings.
+    for rows in ([2], [-1], [0.5], ["a"], 2, np.uint64(2**63), "", [[0], [1, 0]], [[0, 1]], {0: 1}):
         with pytest.raises(ValueError, match="rows"):
             stepper.reset(rows)
 
@@ -321,6 +322,17 @@ def test_outputs_of_one_name_are_an_error():
     }  # fmt: skip
     with pytest.raises(ValueError, match="two outputs are named 'y'"):
         steppers.Stepper(_step_file.content(graph, {}))
+
+
+def test_tokens_that_are_no_integers():
+    tokens = keras.Input((None,))  # float32, as an Input is if nothing else is asked for
+    stepper = rnn.stepper(keras.Model(tokens, L.GRU(2)(L.Embedding(5, 3)(tokens))))
+    stepper(np.array([[4.0]]))
+    for token in (0.5, np.nan):
+        with pytest.raises(ValueError, match=f"must be integers, but it has {token}"):
+            stepper(np.array([[token]]))
+    with pytest.raises(ValueError, match="must fit int32"):
+        stepper(np.array([[np.inf]]))
 
 
 def test_content_that_is_no_bytes():

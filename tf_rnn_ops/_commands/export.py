@@ -132,7 +132,8 @@ def _export_saved_model(
         "no-verify",
         "unsafe",
     ):
-        if getattr(options, flag.replace("-", "_")) not in (None, False):
+        value = getattr(options, flag.replace("-", "_"))
+        if value is not None and value is not False:  # 0 is a value
             raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
     if name == formats.SAVED_MODEL:
         raise ValueError(

@@ -47,6 +47,23 @@ TEST(Json, RejectsEverythingElse) {
                                  "-",
                                  "1 2",
                                  "nul",
+                                 "01",
+                                 "+1",
+                                 "1.",
+                                 ".5",
+                                 "1e",
+                                 "1e+",
+                                 "--1",
+                                 "\"\\u0000\"",
+                                 "\"\x80\"",
+                                 "\"\xc3\"",
+                                 "\"\xc3z\"",
+                                 "\"\xc0\xaf\"",
+                                 "\"\xe0\x80\xaf\"",
+                                 "\"\xed\xa0\x80\"",
+                                 "\"\xf0\x80\x80\xaf\"",
+                                 "\"\xf4\x90\x80\x80\"",
+                                 "\"\xf5\x80\x80\x80\"",
                                  "\"\x01\"",
                                  "{\"a\": 1, \"a\": 2}",
                                  "[",
@@ -60,6 +77,16 @@ TEST(Json, RejectsEverythingElse) {
   EXPECT_TRUE(ParseJson(std::string(30, '[') + std::string(30, ']'), &json).ok());
   // Not the end of the memory behind the text.
   EXPECT_FALSE(ParseJson(std::string_view("true").substr(0, 3), &json).ok());
+}
+
+TEST(Json, ReadsEveryNumberAndEveryLengthOfCharacter) {
+  Json json;
+  const std::string names =
+      "a\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
+  ASSERT_TRUE(ParseJson("[\"" + names + "\", 0, -0.5, 10, 1E2, 2e-1, 0e+1]", &json).ok());
+  EXPECT_EQ(json.items[0].string, names);
+  const double numbers[] = {0, -0.5, 10, 100, 0.2, 0};
+  for (size_t k = 0; k < 6; ++k) EXPECT_EQ(json.items[1 + k].number, numbers[k]);
 }
 
 TEST(Json, ReadsFieldsOfTheRightKind) {

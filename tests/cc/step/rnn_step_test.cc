@@ -231,6 +231,27 @@ TEST(RnnStep, WeightsOfOtherShapesAreErrors) {
   EXPECT_NE(std::string(rnn_step_error()).find("bais"), std::string::npos);
 }
 
+TEST(RnnStep, AFileThatWantsTooMuchMemoryIsInvalid) {
+  const std::string rest =
+      "\"inputs\": [\"x\"], \"outputs\": [\"y\"], \"states\": [\"s\"], \"weights\": "
+      "{\"kernel\": \"k\"}}], \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", "
+      "\"has_time\": true, \"dims\": [2]}], \"outputs\": [{\"name\": \"y\", \"value\": \"y\"}]}";
+  const std::vector<Weights> weights = {{"k", {2, 2, 1}, {1, 2, 3, 4}}};
+  for (const int64_t dilation : {int64_t{1}, int64_t{1} << 38}) {
+    const std::string graph =
+        "{\"nodes\": [{\"op\": \"conv\", \"name\": \"c\", \"groups\": 1, \"dilation\": " +
+        std::to_string(dilation) + ", " + rest;
+    const std::string file = WriteFile(graph, weights);
+    RnnStepper* stepper = nullptr;
+    const int code = rnn_step_new(file.data(), file.size(), 1, 1, 1, &stepper);
+    EXPECT_EQ(code, dilation == 1 ? RNN_STEP_OK : RNN_STEP_INVALID) << rnn_step_error();
+    if (dilation > 1) {
+      EXPECT_NE(std::string(rnn_step_error()).find("state 's'"), std::string::npos);
+    }
+    rnn_step_free(stepper);
+  }
+}
+
 TEST(RnnStep, AStackOfAnotherModeIsAnError) {
   std::string graph = Graph();
   const auto replace = [&graph](const std::string& from, const std::string& to) {

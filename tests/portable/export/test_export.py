@@ -190,6 +190,14 @@ def test_made_up_batches():
     assert steps.dtype == np.int64 and np.all((steps >= 1) & (steps <= drawn.shape[1]))
 
 
+def test_made_up_words_besides_an_input_of_integers():
+    words, x = keras.Input((None,)), keras.Input((None, 2), dtype="int32")
+    y = keras.layers.Embedding(3, 2)(words) + keras.layers.Rescaling(0.5)(x)
+    model = keras.Model([words, x], keras.layers.LSTM(2)(y))
+    ((drawn, _),) = _random_batch.batch_for(model, signatures.of(model, None))
+    assert drawn.dtype == np.float32 and set(np.unique(drawn)) == {0, 1, 2}
+
+
 def test_made_up_sizes_and_types():
     specs = [
         tf.TensorSpec([2, None, 3], tf.float16, "a"),

@@ -40,6 +40,8 @@ def test_bad_input_is_one_line(folder, tmp_path, capsys):
         ([saved, f"{target}.h5"], "path must end in .onnx"),
         ([str(folder / "m.keras"), target, "--signature", "x"], "--signature is for a SavedModel"),
         ([str(tmp_path), target], "not a SavedModel"),
+        ([saved, f"{target}.onnx", "--time", "0"], "--time is for a .keras file"),
+        ([saved, f"{target}.onnx", "--tolerance", "0"], "--tolerance is for a .keras file"),
     ):
         assert main(arguments) == 2
         (line,) = capsys.readouterr().err.splitlines()

@@ -2,6 +2,8 @@
 
 import importlib
 import importlib.machinery
+import importlib.util
+import pathlib
 import sys
 import types
 
@@ -83,6 +85,10 @@ def test_an_import_that_fails_registers_nothing(package):
     with pytest.raises(OSError):
         importlib.import_module("fake_tf2onnx.tfonnx")
     assert not calls
+    file = pathlib.Path(importlib.util.find_spec("fake_tf2onnx").origin).with_name("tfonnx.py")
+    file.write_text("VALUE = 7")
+    importlib.import_module("fake_tf2onnx.tfonnx")
+    assert calls == [7]
 
 
 def test_a_failure_is_a_warning(package):

@@ -68,8 +68,9 @@ def accelerate() -> Acceleration:
     GRU and SimpleRNN. It does not affect subclasses of RNN, because all recurrent layers are subclasses of
     RNN. Call it before `fit`, `evaluate` and `predict`: a function that one of them has traced does not change
     until `model.compile` is called. The first call in a process warns of models that have such functions, and
-    explain() tells of them. It also prints one line on stderr, unless
-    `logging.getLogger("tf_rnn_ops")` has a higher level than INFO. A second call is harmless.
+    explain() tells of them. It also logs one line of the level INFO, on stderr unless
+    `logging.getLogger("tf_rnn_ops")` has a higher level, handlers of its own or `propagate = False`. A second call is
+    harmless.
 
     Returns:
         An Acceleration, a context manager with the method restore(). It may be ignored.
@@ -113,15 +114,16 @@ def _log_once() -> None:
     if not environment.has_ops():
         return
     logger = logging.getLogger("tf_rnn_ops")
-    if logger.level == logging.NOTSET:
-        logger.setLevel(logging.INFO)
-    logger.addHandler(logging.StreamHandler())
-    # WHY: TensorFlow's import gives the root logger a handler of its own.
-    logger.propagate = False
-    logger.info(
+    message = (
         "tf_rnn_ops: accelerate() is active. Keras's LSTM, GRU, SimpleRNN and RNN run on the ops of this package; "
         "tf_rnn_ops.keras.explain(model) prints the path of each layer."
     )
+    if logger.level > logging.INFO or logger.handlers or not logger.propagate:
+        logger.info(message)
+    elif logger.manager.disable < logging.INFO:
+        # WHY not the logger: its level is that of the root logger, which is WARNING unless somebody changes it.
+        record = logger.makeRecord(logger.name, logging.INFO, __file__, 0, message, (), None)
+        logging.StreamHandler().handle(record)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -29,6 +29,12 @@ _IDENTITIES = (
     *("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "AlphaDropout"),
     *("ActivityRegularization", "Identity", "InputLayer"),
 )
+# Layers that copy their inputs, or cast them to float32 before they compute.
+_OF_ANY_DTYPE = (
+    *_IDENTITIES,
+    *("BatchNormalization", "Concatenate", "Dense", "Embedding", "Flatten", "Normalization"),
+    *("Rescaling", "Reshape", "TimeDistributed"),
+)
 # {layer of Keras or op of TensorFlow: the function of a node "combine"}.
 COMBINES = {
     **{"Add": "add", "Subtract": "subtract", "Multiply": "multiply"},
@@ -67,6 +73,18 @@ def check_call(layer: keras.layers.Layer, *others: Any, **arguments: Any) -> Non
     for name, value in [*(("argument", value) for value in others), *arguments.items()]:
         if value is not None and value is not False:
             raise _refuse(layer, f"it is called with another {name} than its input")
+
+
+def check_inputs(layer: keras.layers.Layer, inputs: Any) -> None:
+    """Raises ValueError if a layer computes in the dtype of its inputs, and that is not float32."""
+    if type(layer).__name__ in _OF_ANY_DTYPE:
+        return
+    for tensor in keras.tree.flatten(inputs):
+        if tensor.dtype != tf.float32:
+            raise _refuse(
+                layer,
+                f"its input is {tensor.dtype.name}, and a stepper computes in float32: cast it first, such as by a Rescaling",
+            )
 
 
 def _array(layer: keras.layers.Layer, name: str) -> np.ndarray:
@@ -307,6 +325,7 @@ def _time_distributed(
 ) -> "Value":
     make = maker_of(layer.layer)
     check_call(layer.layer)
+    check_inputs(layer.layer, inputs)
     value = _input(graph, layer, inputs)
     # These see the features of a step only, with time or without it.
     names = ("Dense", "Activation", "ReLU", "LeakyReLU", "ELU", "BatchNormalization", "Embedding")

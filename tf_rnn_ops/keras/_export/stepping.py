@@ -1,5 +1,6 @@
 """Steppers of Keras models: the graph of a model, layer by layer, for tf_rnn_ops.stepper."""
 
+import inspect
 from typing import Any, Callable, NamedTuple, Sequence
 
 import keras
@@ -307,6 +308,12 @@ class Graph:
     def _of_op(self, tensor: tf.Tensor, user: str) -> Value:
         """The Value of an operation outside of the layers, such as x + y."""
         op = tensor.op
+        computes = op.type in _ACTIVATION_OPS or op.type in step_layers.COMBINES
+        if computes and tensor.dtype != tf.float32:
+            raise ValueError(
+                f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs, because it computes in "
+                f"{tensor.dtype.name}, and a stepper in float32. {step_layers.ADVICE}"
+            )
         if op.type in _ACTIVATION_OPS:
             x = self.value(op.inputs[0], user)
             fields = {"alpha": 1.0} if op.type == "Elu" else {}
@@ -357,8 +364,9 @@ class Graph:
             result = original(layer, *args, **kwargs)
         finally:
             self._inside = False
-        inputs = args[0] if args else kwargs.pop(next(iter(kwargs)))
-        step_layers.check_call(layer, *args[1:], **kwargs)
+        inputs, args, kwargs = _split(layer, args, kwargs)
+        step_layers.check_call(layer, *args, **kwargs)
+        step_layers.check_inputs(layer, inputs)
         self._values[_source(result).ref()] = make(self, layer, inputs, result)
         return result
 
@@ -380,7 +388,8 @@ class Graph:
         results = keras.tree.flatten(result)
         for tensor in results:
             self._makers.setdefault(_source(tensor).ref(), kind)
-        value = self.value(args[0] if args else kwargs["sequences"], kind)
+        inputs, _, kwargs = _split(layer, args, kwargs)
+        value = self.value(inputs, kind)
         states = [
             self.state(state) for state in keras.tree.flatten(kwargs.get("initial_state", []))
         ]
@@ -463,6 +472,16 @@ def _before(op: tf.Operation) -> tf.Operation:
     while tensor.op.type == "Transpose":
         tensor = _source(tensor.op.inputs[0])
     return tensor.op
+
+
+def _split(
+    layer: keras.layers.Layer, args: tuple, kwargs: dict[str, Any]
+) -> tuple[Any, tuple, dict[str, Any]]:
+    """The input of a call of a layer, and its other arguments."""
+    if args:
+        return args[0], args[1:], kwargs
+    first = next(iter(inspect.signature(layer.call).parameters))
+    return kwargs[first], (), {name: value for name, value in kwargs.items() if name != first}
 
 
 def _attribute(value: Any) -> Any:

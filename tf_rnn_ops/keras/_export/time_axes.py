@@ -286,8 +286,8 @@ def _changed(before: list, after: list) -> list[int]:
 def _call(layer: keras.layers.Layer, args: tuple, kwargs: dict[str, Any]) -> Call:
     try:
         options = inspect.signature(layer.call).bind_partial(*args, **kwargs).arguments
-    except TypeError:
-        options = {"inputs": args}
+    except TypeError:  # Keras gives `training` to functional models, and they to every layer
+        options = {"inputs": args, **kwargs}
     shapes = {
         name: [one.shape.as_list() for one in keras.tree.flatten(value) if _has_shape(one)]
         for name, value in options.items()

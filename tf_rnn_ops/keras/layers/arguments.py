@@ -99,7 +99,8 @@ def passes_on(*receivers: type, **others: Any) -> Callable[[_Function], _Functio
     """
 
     def decorate(init: _Function) -> _Function:
-        shown = dict(inspect.signature(init).parameters)
+        own = inspect.signature(init)
+        shown = dict(own.parameters)
         del shown["kwargs"]
         for receiver in receivers:
             for name, parameter in inspect.signature(vars(receiver)["__init__"]).parameters.items():
@@ -116,6 +117,10 @@ def passes_on(*receivers: type, **others: Any) -> Callable[[_Function], _Functio
                     f"{type(self).__name__}() got an unexpected keyword argument {name!r}."
                     + "".join(f" Did you mean {known!r}?" for known in similar)
                 )
+            try:
+                own.bind(self, *args, **kwargs)
+            except TypeError as error:  # Python's own would name the class that has the constructor
+                raise TypeError(f"{type(self).__name__}(): {error}.") from None
             init(self, *args, **kwargs)
 
         return with_signature(checked, inspect.Signature(list(shown.values())))
