@@ -138,7 +138,7 @@ class Stepper:
 
     def _call_converted(self, inputs: Any, out: Any) -> Any:
         arrays = [
-            _converted(tensor, value)
+            _converted("The input", tensor, value)
             for tensor, value in zip(self.inputs, _in_order("inputs", self.inputs, inputs))
         ]
         if out is None:
@@ -201,7 +201,10 @@ class Stepper:
         numbers = {tensor.name: k for k, tensor in enumerate(self._states)}
         if unknown := [name for name in values if name not in numbers]:
             raise ValueError(f"states has {unknown[0]!r}, but the states are {list(numbers)}.")
-        arrays = {name: _converted(self._states[numbers[name]], values[name]) for name in values}
+        arrays = {
+            name: _converted("The state", self._states[numbers[name]], values[name])
+            for name in values
+        }
         for name, array in arrays.items():
             _native.set_state(self._native, numbers[name], array)
 
@@ -335,7 +338,7 @@ def _in_order(what: str, tensors: Sequence[Tensor], values: Any) -> list[Any]:
         )
     # A list of numbers may be one array.
     if len(names) == 1 and not (
-        len(values) == 1 and _array(tensors[0], values[0]).shape == tensors[0].shape
+        len(values) == 1 and _array("The input", tensors[0], values[0]).shape == tensors[0].shape
     ):
         return [values]
     if len(values) != len(names):
@@ -354,33 +357,36 @@ def _agree(tensors: list[Tensor], others: list[Tensor]) -> bool:
     )
 
 
-def _array(tensor: Tensor, value: Any) -> _Array:
+def _array(what: str, tensor: Tensor, value: Any) -> _Array:
     try:
         return np.asarray(value)
     except ValueError as error:  # lists of different lengths
-        raise ValueError(f"{tensor.name!r} must be an array, but it is not: {error}") from None
+        raise ValueError(
+            f"{what} {tensor.name!r} must be an array, but it is not: {error}"
+        ) from None
 
 
-def _converted(tensor: Tensor, value: Any) -> _Array:
-    """The value as a dense array of the type and shape of a tensor."""
-    array = _array(tensor, value)
+def _converted(what: str, tensor: Tensor, value: Any) -> _Array:
+    """The value as a dense array of the type and shape of a tensor, which messages call `what`."""
+    array = _array(what, tensor, value)
+    named = f"{what} {tensor.name!r}"
     kinds = "fiub" if tensor.dtype == "float32" else "fiu"
     if array.dtype.kind not in kinds:
         numbers = "numbers" if tensor.dtype == "float32" else "integers"
         raise ValueError(
-            f"{tensor.name!r} must be an array of {numbers} ({tensor.dtype}), but its dtype is {array.dtype}."
+            f"{named} must be an array of {numbers} ({tensor.dtype}), but its dtype is {array.dtype}."
         )
     if array.shape != tensor.shape:
         raise ValueError(
-            f"{tensor.name!r} must have the shape {list(tensor.shape)}, but its shape is {list(array.shape)}."
+            f"{named} must have the shape {list(tensor.shape)}, but its shape is {list(array.shape)}."
         )
     if tensor.dtype == "int32" and array.size:
         # An Input of Keras is float32 if nothing else is asked for, also for an Embedding.
         if array.dtype.kind == "f" and (wrong := array[array != np.floor(array)]).size:
-            raise ValueError(f"{tensor.name!r} must be integers, but it has {wrong[0]}.")
+            raise ValueError(f"{named} must be integers, but it has {wrong[0]}.")
         if not -(2**31) <= array.min() <= array.max() < 2**31:
             raise ValueError(
-                f"{tensor.name!r} must fit int32, but its values are from {array.min()} to {array.max()}."
+                f"{named} must fit int32, but its values are from {array.min()} to {array.max()}."
             )
     # A copy at another address: numpy may give a view of what is not aligned.
     return np.require(array, tensor.dtype, ["C", "A"])

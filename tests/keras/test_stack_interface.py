@@ -80,6 +80,10 @@ def test_bad_inputs(rng):
         said = "sequences must be numbers, but|Invalid dtype: complex64"
         with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=said):
             CudnnLSTM(UNITS)(bad)
+    layer = CudnnLSTM(UNITS)
+    layer(x)
+    with pytest.raises(ValueError, match=rf"axis -1 .* {x.shape[-1]}, .*{x.shape[-1] - 1}\)"):
+        layer(x[..., :-1])
     with pytest.raises(ValueError, match="must be a dense tensor, but it is a RaggedTensor"):
         CudnnLSTM(UNITS)(tf.RaggedTensor.from_tensor(x, LENGTHS))
     with pytest.raises(ValueError, match="needs an input_size equal to num_units"):

@@ -45,7 +45,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
             from_config can create.
         to: 'tf_rnn_ops', or 'keras' for the opposite direction.
         quantize: 'int8' quantizes the weights of the recurrent layers of the copy that have int8 kernels, as
-            quantize("int8") of a model does for all layers. Stacks such as CudnnLSTM keep float weights. None
+            quantize("int8") of a model does for all layers. A warning names those that keep float weights. None
             keeps the type of the weights.
 
     Returns:
@@ -68,14 +68,18 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         >>> tf_rnn_ops.keras.convert(model, quantize="int8").layers[0].dtype_policy.name
         'int8_from_float32'
     """
-    copy = convert_silently(model, to, quantize)
+    copy, in_float = _copy_and_reasons(model, to, quantize)
+    if in_float:
+        warnings.warn(
+            f"convert(quantize={quantize!r}) leaves float weights in the copy: {_listed(in_float)}.",
+            stacklevel=2,
+        )
     kept = paths.kept_by_keras(copy) if to != "keras" else {}
     if kept:
         several = len(kept) > 1
-        shown = [f"{name!r} ({reason})" for name, reason in list(kept.items())[:_NAMED]]
-        more = f" and {len(kept) - _NAMED} more" if len(kept) > _NAMED else ""
+        shown = [f"{name!r} ({reason})" for name, reason in kept.items()]
         warnings.warn(
-            f"The layer{'s' if several else ''} {', '.join(shown)}{more} of the copy "
+            f"The layer{'s' if several else ''} {_listed(shown, ', ')} of the copy "
             f"run{'' if several else 's'} Keras's implementation. See tf_rnn_ops.keras.explain(copy).",
             stacklevel=2,
         )
@@ -89,6 +93,18 @@ def convert_silently(
 
     With compiled=False the copy is not compiled, and the optimizer need not be one that can be copied.
     """
+    return _copy_and_reasons(model, to, quantize, compiled)[0]
+
+
+def _listed(texts: list[str], separator: str = "; ") -> str:
+    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+    return separator.join(texts[:_NAMED]) + more
+
+
+def _copy_and_reasons(
+    model: _Model, to: str, quantize: str | None, compiled: bool = True
+) -> tuple[_Model, list[str]]:
+    """The copy, and why recurrent layers of it that were to be quantized have float weights."""
     environment.check_model(model, keras.layers.Layer)
     if to not in _CLASSES:
         raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
@@ -101,9 +117,7 @@ def convert_silently(
         check_counterparts(model)
         _check_functions(model)
     copy = converted(model, to, compiled)
-    if quantize is not None:
-        _quantize(copy, quantize)
-    return copy
+    return copy, [] if quantize is None else _quantize(copy, quantize)
 
 
 def recurrent_layers(model: keras.layers.Layer) -> list[OpLayer]:
@@ -119,12 +133,15 @@ def _check_not_quantized(model: keras.layers.Layer, to: str) -> None:
         )
 
 
-def _quantize(model: keras.layers.Layer, mode: str) -> None:
-    """Quantizes the recurrent layers for which there are int8 kernels, and that are not yet quantized."""
+def _quantize(model: keras.layers.Layer, mode: str) -> list[str]:
+    """Quantizes the recurrent layers for which there are int8 kernels, and that are not yet quantized.
+
+    Returns:
+        The reasons why others have float weights.
+    """
     layers = recurrent_layers(model)
-    reasons = [f"{model.name!r} has no recurrent layer"]
-    reasons += [
-        f"the stack {layer.name!r} has float weights only"
+    reasons = [
+        f"The stack {layer.name!r} has float weights only"
         for layer in flatten_layers(model)
         if isinstance(layer, CudnnStack)
     ]
@@ -135,7 +152,9 @@ def _quantize(model: keras.layers.Layer, mode: str) -> None:
         except NotImplementedError as error:
             reasons.append(str(error).removesuffix("."))
     if not any(map(eligibility.is_quantized, layers)):
-        raise ValueError(f"convert: nothing can be quantized: {reasons[-1]}.")
+        reason = reasons[-1] if reasons else f"{model.name!r} has no recurrent layer"
+        raise ValueError(f"convert: nothing can be quantized: {reason}.")
+    return reasons
 
 
 def converted(model: _Model, to: str, compiled: bool = True) -> _Model:

@@ -27,6 +27,7 @@ class CudnnStack(StackOptions):
                 f"{tuple(input_shape)}."
             )
         self.layout = self.make_layout(input_size=int(input_shape[-1]))
+        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: self.layout.input_size})
         self.params = self.add_weight(
             name="params",
             shape=(self.layout.size,),
