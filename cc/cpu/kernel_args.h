@@ -150,13 +150,13 @@ struct LinearRecurrenceProblem {
 
 using LinearRecurrenceArgs = CallArgs<LinearRecurrenceProblem>;
 
-// A dense layer in float32: each row of the output is a row of the input times the kernel, plus the
-// bias. The kernel and the bias are packed once.
+// A dense layer: each row of the output is a row of the input times the kernel, plus the bias. The
+// kernel and the bias are packed once. A kernel is float32, or int8 with a scale for each column.
 struct DenseArgs {
   int64_t rows;
   int64_t depth;             // K
   int64_t columns;           // N
-  const void* const* input;  // [rows] pointers to K values
+  const void* const* input;  // [rows] pointers to K values, or to what quantize_row() wrote
   float* const* output;      // [rows] pointers to N values
   void* packed;              // 64-byte aligned
   bool one_row;              // whether the batch is one row, which determines the rounding
@@ -165,7 +165,8 @@ struct DenseArgs {
 // The packed weights of a DenseArgs.
 struct DenseFormat {
   int64_t bytes;
-  int64_t panels;  // the parts into which a product may be divided
+  int64_t panels;     // the parts into which a product may be divided
+  int64_t row_bytes;  // of an input row
 };
 
 }  // namespace rnn_ops::cpu

@@ -15,17 +15,30 @@
 namespace rnn_ops::step {
 namespace {
 
+// Sums of more products of int8 could exceed int32.
+constexpr int64_t kMostQuantizedDepth = int64_t{1} << 17;
+
 // A product of rows with packed weights [depth, columns].
 class Product {
  public:
   Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth, int64_t columns,
               bool one_row) {
     format_ = cpu::Kernels().dense_format(depth, columns);
-    RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes));
-    input_.resize(rows);
-    output_.resize(rows);
-    args_ = {rows, depth, columns, input_.data(), output_.data(), packed_.as<void>(), one_row};
+    run_ = cpu::Kernels().dense;
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, one_row));
     cpu::Kernels().dense_pack(&args_, kernel, bias);
+    return Status();
+  }
+
+  // The same in int8, with a scale for each column of the kernel. See KernelTable.
+  Status MakeQuantized(const int8_t* kernel, const float* scales, const float* bias, float epsilon,
+                       int64_t rows, int64_t depth, int64_t columns) {
+    format_ = cpu::Kernels().quantized_dense_format(depth, columns);
+    run_ = cpu::Kernels().quantized_dense;
+    epsilon_ = epsilon;
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, rows == 1));
+    RNN_OPS_RETURN_IF_ERROR(quantized_.Resize(rows * format_.row_bytes));
+    cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
     return Status();
   }
 
@@ -33,6 +46,10 @@ class Product {
   void Set(int64_t i, const float* input, float* output) {
     input_[i] = input;
     output_[i] = output;
+    if (quantized_.bytes() == 0) return;
+    char* const row = quantized_.as<char>() + i * format_.row_bytes;
+    cpu::Kernels().quantize_row(input, args_.depth, epsilon_, row);
+    input_[i] = row;
   }
 
   void Run(Team* team) const {
@@ -41,7 +58,7 @@ class Product {
                                 cpu::NsToRead(format_.bytes));
     const int64_t threads = std::min<int64_t>(
         {cpu::WorthThreads(parallel.threads, ns), parallel.threads.count, format_.panels});
-    if (threads <= 1) return cpu::Kernels().dense(&args_, 0, format_.panels);
+    if (threads <= 1) return run_(&args_, 0, format_.panels);
     struct Part {
       const Product* product;
       int64_t threads;
@@ -51,20 +68,33 @@ class Product {
         [](void* arg, int64_t i) {
           const Part& part = *static_cast<Part*>(arg);
           const int64_t panels = part.product->format_.panels;
-          cpu::Kernels().dense(&part.product->args_, panels * i / part.threads,
-                               panels * (i + 1) / part.threads);
+          part.product->run_(&part.product->args_, panels * i / part.threads,
+                             panels * (i + 1) / part.threads);
         },
         &part);
   }
 
  private:
+  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, bool one_row) {
+    RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes));
+    input_.resize(rows);
+    output_.resize(rows);
+    args_ = {rows, depth, columns, input_.data(), output_.data(), packed_.as<void>(), one_row};
+    return Status();
+  }
+
   cpu::DenseFormat format_ = {};
   cpu::DenseArgs args_ = {};
+  void (*run_)(const cpu::DenseArgs* args, int64_t begin, int64_t end) = nullptr;
   Block packed_;
+  float epsilon_ = 0;
+  Block quantized_;  // the rows of a call in int8, or nothing
   std::vector<const void*> input_;
   std::vector<float*> output_;
 };
 
+// A dense layer. In int8 it computes as Keras's layers after quantize("int8").
+template <bool kQuantized>
 class DenseNode : public Node {
  public:
   Status Make(NodeReader* reader) {
@@ -75,17 +105,21 @@ class DenseNode : public Node {
       return InvalidArgument("it has no matrix 'kernel'");
     }
     const int64_t depth = input_->columns(), columns = tensor->shape[1];
-    if (input_->dims.empty() || depth < 1 || columns < 1) {
-      return InvalidArgument("its sizes must be at least 1");
-    }
-    Block kernel, bias;
-    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {depth, columns}, &kernel));
-    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias, /*optional=*/true));
+    if (input_->dims.empty()) return InvalidArgument("its input has no features besides the steps");
+    if (depth < 1 || columns < 1) return InvalidArgument("its sizes must be at least 1");
     std::vector<int64_t> dims = input_->dims;
     dims.back() = columns;
     RNN_OPS_RETURN_IF_ERROR(reader->Output(0, input_->has_time, dims, &output_));
     rows_ = input_->elements() / depth;
-    return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns, rows_ == 1);
+    Block bias;
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias, /*optional=*/true));
+    if constexpr (kQuantized) {
+      return MakeQuantized(reader, *tensor, bias.as<float>(), depth, columns);
+    } else {
+      Block kernel;
+      RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {depth, columns}, &kernel));
+      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns, rows_ == 1);
+    }
   }
 
   Status Run(const Call& call) override {
@@ -98,6 +132,26 @@ class DenseNode : public Node {
   }
 
  private:
+  Status MakeQuantized(NodeReader* reader, const StoredTensor& kernel, const float* bias,
+                       int64_t depth, int64_t columns) {
+    float epsilon = 0;
+    Block scales;
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("epsilon", &epsilon));
+    if (epsilon < 0) return InvalidArgument("'epsilon' must be at least 0, but it is ", epsilon);
+    if (kernel.type != ElementType::kInt8 || kernel.shape[0] != depth ||
+        depth > kMostQuantizedDepth) {
+      return InvalidArgument("'kernel' must be int8 of the shape [", depth, ", N], with at most ",
+                             kMostQuantizedDepth, " rows");
+    }
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel_scale", {columns}, &scales));
+    // Each row has a copy, with a header and padding.
+    constexpr int64_t kMostBytesBesides = 256;
+    RNN_OPS_RETURN_IF_ERROR(
+        reader->Reserve("its rows in int8", {rows_, depth + kMostBytesBesides}));
+    return product_.MakeQuantized(reinterpret_cast<const int8_t*>(kernel.data), scales.as<float>(),
+                                  bias, epsilon, rows_, depth, columns);
+  }
+
   Value* input_ = nullptr;
   Value* output_ = nullptr;
   int64_t rows_ = 0;
@@ -213,7 +267,11 @@ class ConvNode : public Node {
 }  // namespace
 
 Status MakeDenseNode(NodeReader* reader, std::unique_ptr<Node>* node) {
-  return MakeNodeOf<DenseNode>(reader, node);
+  return MakeNodeOf<DenseNode</*kQuantized=*/false>>(reader, node);
+}
+
+Status MakeQuantizedDenseNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<DenseNode</*kQuantized=*/true>>(reader, node);
 }
 
 Status MakeConvNode(NodeReader* reader, std::unique_ptr<Node>* node) {

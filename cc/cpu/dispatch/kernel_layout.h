@@ -83,7 +83,7 @@ RNN_OPS_FIELDS(RnnArgs, F(panels));
 RNN_OPS_FIELDS(PackedFormat, F(bytes), F(element));
 RNN_OPS_FIELDS(DenseArgs, F(rows), F(depth), F(columns), F(input), F(output), F(packed),
                F(one_row));
-RNN_OPS_FIELDS(DenseFormat, F(bytes), F(panels));
+RNN_OPS_FIELDS(DenseFormat, F(bytes), F(panels), F(row_bytes));
 
 template <typename Problem>
 struct CallLayout {

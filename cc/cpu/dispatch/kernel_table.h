@@ -11,7 +11,7 @@ namespace rnn_ops::cpu {
 // Increment this with every change of this table, and with every change of the meaning of what
 // crosses it: kernel_args.h and op_spec.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
 // Changes of the layout, such as another order of fields, also change kKernelLayout.
-constexpr int32_t kKernelTableVersion = 19;
+constexpr int32_t kKernelTableVersion = 20;
 
 // No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
 // has validated every argument. The kernels return a KernelResult.
@@ -38,6 +38,16 @@ struct KernelTable {
   DenseFormat (*dense_format)(int64_t depth, int64_t columns);
   void (*dense_pack)(const DenseArgs* args, const float* kernel, const float* bias);
   void (*dense)(const DenseArgs* args, int64_t begin, int64_t end);
+
+  // The same in int8. scales: [N], by which Keras has multiplied the kernel. A row x is quantized
+  // as round(x * s) with s = 127 / (max|x| + epsilon); the result is the sum of the products of
+  // integers, divided by scales * s, plus the bias. It is not a number if x has one that is not
+  // finite.
+  DenseFormat (*quantized_dense_format)(int64_t depth, int64_t columns);
+  void (*quantized_dense_pack)(const DenseArgs* args, const int8_t* kernel, const float* scales,
+                               const float* bias);
+  void (*quantize_row)(const float* x, int64_t depth, float epsilon, void* row);
+  void (*quantized_dense)(const DenseArgs* args, int64_t begin, int64_t end);
 };
 
 // Exported by the shared object of the baseline. Every library of ops is linked to that object. The

@@ -26,6 +26,10 @@ constexpr rnn_ops::cpu::KernelTable kTable = {
     /*dense_format=*/&isa::FormatOfDense,
     /*dense_pack=*/&isa::PackDense,
     /*dense=*/&isa::Dense,
+    /*quantized_dense_format=*/&isa::FormatOfQuantizedDense,
+    /*quantized_dense_pack=*/&isa::PackQuantizedDense,
+    /*quantize_row=*/&isa::QuantizeDenseRow,
+    /*quantized_dense=*/&isa::QuantizedDense,
 };
 
 }  // namespace

@@ -129,11 +129,12 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
   if (table->isa == nullptr || std::strcmp(table->isa, Name(isa)) != 0) {
     return std::string("it was built for '") + (table->isa == nullptr ? "" : table->isa) + "'";
   }
-  const bool complete = table->rnn_packed_format && table->rnn_longest_reserve &&
-                        table->rnn_forward && table->rnn_backward && table->rnn_pack &&
-                        table->block_lstm_forward && table->block_lstm_backward &&
-                        table->linear_recurrence && table->dense_format && table->dense_pack &&
-                        table->dense;
+  const bool complete =
+      table->rnn_packed_format && table->rnn_longest_reserve && table->rnn_forward &&
+      table->rnn_backward && table->rnn_pack && table->block_lstm_forward &&
+      table->block_lstm_backward && table->linear_recurrence && table->dense_format &&
+      table->dense_pack && table->dense && table->quantized_dense_format &&
+      table->quantized_dense_pack && table->quantize_row && table->quantized_dense;
   return complete ? "" : "its table lacks a function";
 }
 

@@ -318,17 +318,10 @@ inline float LargestOf(const float* row, int64_t n) {
   return result;
 }
 
-// Writes a row of n values as a header and quads, up to a multiple of V values. A row that has a
-// value that is not finite gets the factor NaN. A row becomes zeros if its factor max|row| / 127
-// would be subnormal, which the kernels treat as 0.
-inline void QuantizeRow(const float* row, int64_t n, Quad* out) {
+// Writes a row of n values, multiplied by `inverse` and rounded, as a header and quads, up to a
+// multiple of V values.
+inline void WriteQuads(const float* row, int64_t n, float inverse, float factor, Quad* out) {
   constexpr int V = kLanes<float>;
-  constexpr float kSmallest = 127 * std::numeric_limits<float>::min();  // 1.5e-36
-  const float largest = LargestOf(row, n);
-  const bool finite = largest <= std::numeric_limits<float>::max();
-  const float inverse = finite && largest >= kSmallest ? 127 / largest : 0.0f;
-  const float factor =
-      finite ? (inverse > 0 ? largest / 127 : 0.0f) : std::numeric_limits<float>::quiet_NaN();
   auto* values = reinterpret_cast<int8_t*>(out + kQuadHeader);
   Int32s sums = SetInt32s(0);
   for (int64_t k = 0; k < n; k += V) {
@@ -342,6 +335,18 @@ inline void QuantizeRow(const float* row, int64_t n, Quad* out) {
   for (int32_t lane : lanes) sum += static_cast<uint32_t>(lane);
   std::memcpy(out, &factor, sizeof(factor));
   std::memcpy(out + 1, &sum, sizeof(sum));
+}
+
+// Quantizes a row of n values. A row that has a value that is not finite gets the factor NaN. A row
+// becomes zeros if its factor max|row| / 127 would be subnormal, which the kernels treat as 0.
+inline void QuantizeRow(const float* row, int64_t n, Quad* out) {
+  constexpr float kSmallest = 127 * std::numeric_limits<float>::min();  // 1.5e-36
+  const float largest = LargestOf(row, n);
+  const bool finite = largest <= std::numeric_limits<float>::max();
+  const float inverse = finite && largest >= kSmallest ? 127 / largest : 0.0f;
+  const float factor =
+      finite ? (inverse > 0 ? largest / 127 : 0.0f) : std::numeric_limits<float>::quiet_NaN();
+  WriteQuads(row, n, inverse, factor, out);
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -14,11 +14,11 @@ namespace {
 // kFunction on a CPU with the units `kUnits`.
 template <uint32_t kUnits, auto kFunction>
 struct OnCpu;
-template <uint32_t kUnits, typename R, typename Args, R (*kFunction)(const Args*)>
+template <uint32_t kUnits, typename R, typename... Args, R (*kFunction)(Args...)>
 struct OnCpu<kUnits, kFunction> {
-  static R Run(const Args* args) {
+  static R Run(Args... args) {
     EmulatedCpu().store(kUnits, std::memory_order_relaxed);
-    return kFunction(args);
+    return kFunction(args...);
   }
 };
 
@@ -43,6 +43,10 @@ constexpr KernelTable TableOf(const char* name) {
       /*dense_format=*/&FormatOfDense,
       /*dense_pack=*/&PackDense,
       /*dense=*/&Dense,
+      /*quantized_dense_format=*/&FormatOfQuantizedDense,
+      /*quantized_dense_pack=*/&PackQuantizedDense,
+      /*quantize_row=*/&QuantizeDenseRow,
+      /*quantized_dense=*/&OnCpu<kUnits, &QuantizedDense>::Run,
   };
 }
 
@@ -92,6 +96,10 @@ KernelTable TableOf(const char* name, const KernelTable* native) {
   table.rnn_packed_format = &OnCpu<kUnits, &QuantizedFormat>::Run;
   table.rnn_forward = &OnCpu<kUnits, &QuantizedForward>::Run;
   table.rnn_pack = &OnCpu<kUnits, &QuantizedPack>::Run;
+  table.quantized_dense_format = &FormatOfQuantizedDense;
+  table.quantized_dense_pack = &PackQuantizedDense;
+  table.quantize_row = &QuantizeDenseRow;
+  table.quantized_dense = &OnCpu<kUnits, &QuantizedDense>::Run;
   return table;
 }
 

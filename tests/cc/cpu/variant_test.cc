@@ -26,6 +26,8 @@ int32_t Run(const Args*) {
 DenseFormat FormatOfDense(int64_t, int64_t) { return {}; }
 void PackDense(const DenseArgs*, const float*, const float*) {}
 void Dense(const DenseArgs*, int64_t, int64_t) {}
+void PackQuantizedDense(const DenseArgs*, const int8_t*, const float*, const float*) {}
+void QuantizeRow(const float*, int64_t, float, void*) {}
 
 KernelTable TableOf(const char* isa) {
   return {kKernelTableVersion,
@@ -43,6 +45,10 @@ KernelTable TableOf(const char* isa) {
           Run<LinearRecurrenceArgs>,
           FormatOfDense,
           PackDense,
+          Dense,
+          FormatOfDense,
+          PackQuantizedDense,
+          QuantizeRow,
           Dense};
 }
 
