@@ -370,8 +370,7 @@ def _converted(what: str, tensor: Tensor, value: Any) -> _Array:
     """The value as a dense array of the type and shape of a tensor, which messages call `what`."""
     array = _array(what, tensor, value)
     named = f"{what} {tensor.name!r}"
-    kinds = "fiub" if tensor.dtype == "float32" else "fiu"
-    if array.dtype.kind not in kinds:
+    if array.dtype.kind not in "fiub":
         numbers = "numbers" if tensor.dtype == "float32" else "integers"
         raise ValueError(
             f"{named} must be an array of {numbers} ({tensor.dtype}), but its dtype is {array.dtype}."

@@ -81,6 +81,7 @@ Status MakeActivationNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeScaleNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeNormNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeEmbeddingNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeCastNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeCombineNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeConcatenateNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeReshapeNode(NodeReader* reader, std::unique_ptr<Node>* node);

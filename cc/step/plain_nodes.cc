@@ -261,6 +261,36 @@ class EmbeddingNode : public Node {
   Block scale_;  // of an int8 table: the rows are divided by these
 };
 
+// The float32 values of integers.
+class CastNode : public Node {
+ public:
+  Status Make(NodeReader* reader) {
+    std::vector<Value*> inputs;
+    RNN_OPS_RETURN_IF_ERROR(reader->Inputs(1, &inputs, /*tokens=*/true));
+    input_ = inputs[0];
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("smallest", &smallest_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("largest", &largest_));
+    return reader->Output(0, input_->has_time, input_->dims, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int32_t* values = input_->in<int32_t>();
+    for (int64_t i = 0; i < input_->elements(); ++i) {
+      if (values[i] < smallest_ || values[i] > largest_) {
+        return InvalidArgument("The input '", input_->name, "' must be from ", smallest_, " to ",
+                               largest_, ", but element ", i, " is ", values[i], ".");
+      }
+      output_->out()[i] = static_cast<float>(values[i]);
+    }
+    return Status();
+  }
+
+ private:
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  int64_t smallest_ = 0, largest_ = 0;
+};
+
 // ---- Several inputs ----
 
 float Plus(float a, float b) { return a + b; }
@@ -422,6 +452,10 @@ Status MakeNormNode(NodeReader* reader, std::unique_ptr<Node>* node) {
 
 Status MakeEmbeddingNode(NodeReader* reader, std::unique_ptr<Node>* node) {
   return MakeNodeOf<EmbeddingNode>(reader, node);
+}
+
+Status MakeCastNode(NodeReader* reader, std::unique_ptr<Node>* node) {
+  return MakeNodeOf<CastNode>(reader, node);
 }
 
 Status MakeCombineNode(NodeReader* reader, std::unique_ptr<Node>* node) {

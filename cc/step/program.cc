@@ -23,6 +23,7 @@ const std::map<std::string, MakeNode>& Makers() {
       {"scale", MakeScaleNode},
       {"norm", MakeNormNode},
       {"embedding", MakeEmbeddingNode},
+      {"cast", MakeCastNode},
       {"combine", MakeCombineNode},
       {"concatenate", MakeConcatenateNode},
       {"reshape", MakeReshapeNode},

@@ -394,6 +394,65 @@ def test_integers_that_keras_casts(layer, dtype):
     check(of_integers(dtype, layer), numbers)
 
 
+def test_numbers_that_do_not_fit_the_integers_of_an_input():
+    stepper = rnn.stepper(of_integers("uint8", lambda x: L.Rescaling(0.1)(x)))
+    assert [tensor.dtype for tensor in stepper.inputs] == ["int32"]
+    before = stepper(np.full((1, 1, SIZE), 255.0))
+    for number, message in ((0.5, "must be integers"), (256, "from 0 to 255"), (-1, "from 0 to")):
+        states = stepper.states
+        with pytest.raises(ValueError, match=message):
+            stepper(np.full((1, 1, SIZE), number))
+        assert all((states[name] == state).all() for name, state in stepper.states.items())
+    stepper.reset()
+    np.testing.assert_array_equal(stepper(np.full((1, 1, SIZE), 255, np.uint8)), before)
+
+
+def test_an_input_of_bools():
+    flags = np.random.default_rng(0).integers(0, 2, (2, 6, SIZE)).astype(bool)
+    check(model_of(lambda x: L.GRU(3, **SEQUENCES)(x), SIZE, dtype="bool"), flags)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_an_input_of_half_floats_is_refused(dtype):
+    with pytest.raises(ValueError, match=f"input 'x' is {dtype}"):
+        rnn.stepper(model_of(lambda x: L.GRU(3)(x), SIZE, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_words_that_are_also_numbers(dtype):
+    def layers(x):
+        numbers = L.Reshape((-1, 1))(L.Rescaling(0.1)(x))
+        return L.GRU(3, **SEQUENCES)(L.Concatenate()([L.Embedding(7, 2)(x), numbers]))
+
+    words = np.random.default_rng(0).integers(0, 7, (2, 6))
+    check(model_of(layers, dtype=dtype), words.astype(dtype))
+
+
+@pytest.mark.parametrize("sequences", [True, False])
+def test_inputs_in_a_dict_have_the_names_of_its_keys(sequences):
+    a, b = keras.Input((None, SIZE), name="a"), keras.Input((None, SIZE), name="b")
+    y = L.GRU(4, return_sequences=sequences)(L.Subtract()([a, b]))
+    with pytest.warns(UserWarning, match="keys in the dict"):
+        model = keras.Model({"b": a, "a": b}, y)
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.standard_normal((1, 1, SIZE)).astype(np.float32) for name in "ab"}
+    stepper = rnn.stepper(model)
+    assert [tensor.name for tensor in stepper.inputs] == ["a", "b"]
+    np.testing.assert_allclose(stepper(arrays), model(arrays), atol=2e-6)
+
+
+def test_a_reshape_to_a_number_of_steps_is_refused():
+    x = keras.Input((None, 4))
+    model = keras.Model(x, [L.GRU(2)(x), L.Reshape((2, -1), name="pairs")(x)])
+    with pytest.raises(ValueError, match="'pairs'.*number of steps"):
+        rnn.stepper(model, time=2)
+    x = keras.Input((2, 4))  # the model has this number of steps
+    y = L.Reshape((2, 6))(L.Dense(3)(L.Reshape((2, 2, 2))(x)))
+    model = keras.Model(x, L.GRU(2)(y))
+    array = steps_of(model, batch=1, time=2)
+    np.testing.assert_allclose(rnn.stepper(model)(array), model(array), atol=2e-6)
+
+
 def test_an_input_that_is_a_keyword():
     def layers(x):
         y = L.Conv1D(4, 2, padding="causal")(inputs=x)

@@ -104,7 +104,7 @@ def _recorded(model: keras.Model) -> list:
             return [_without_first_batch(model, tensor) for tensor in model.inputs]
     else:
         with contextlib.suppress(AttributeError):
-            return [model.input]
+            return [_by_key(model.input)]
     config = model.get_build_config() or {}
     shapes = config.get("shapes_dict") or {"args_0_shape": config.get("input_shape")}
     try:
@@ -117,6 +117,16 @@ def _recorded(model: keras.Model) -> list:
             f"The inputs of the model {model.name!r} are not known, because it has a class of its own: give "
             "input_signature."
         ) from None
+
+
+def _by_key(inputs: Any) -> Any:
+    """The inputs of a model. Those in a dict have the names of their keys, by which the model finds them."""
+    if not isinstance(inputs, dict):
+        return inputs
+    return {
+        key: keras.InputSpec(one.dtype, one.shape, name=str(key)) if hasattr(one, "shape") else one
+        for key, one in inputs.items()
+    }
 
 
 def _without_first_batch(model: keras.Model, tensor: keras.KerasTensor) -> keras.InputSpec:

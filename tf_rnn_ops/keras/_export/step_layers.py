@@ -304,6 +304,9 @@ def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: A
 
 def _reshape(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
     value = _input(graph, layer, inputs)
+    target = getattr(layer, "target_shape", (-1,))
+    if value.has_time and graph.time is None and target[0] != -1:
+        raise _refuse(layer, f"its target shape {target} has a number of steps: use -1")
     first = 2 if value.has_time else 1
     dims = list(result.shape[first:])
     if inputs.shape[:first].as_list() != result.shape[:first].as_list() or None in dims:

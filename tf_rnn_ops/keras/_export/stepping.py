@@ -43,6 +43,11 @@ _ACTIVATION_OPS = {
         "Exp": "exponential",
     },
 }
+# {dtype of an input whose numbers are integers: the smallest and the largest one of a stepper}.
+_LIMITS: dict[Any, tuple[int, int]] = {
+    dtype: (max(dtype.min, tf.int32.min), min(dtype.max, tf.int32.max))
+    for dtype in (tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64)
+} | {tf.bool: (0, 1)}
 
 
 class Value(NamedTuple):
@@ -147,11 +152,12 @@ class Graph:
         nodes: A list with the nodes of the file.
         layers: A list of (name of a recurrent layer, its op).
         content: The content of the file.
+        time: T of the file; None is any.
     """
 
     def __init__(self, stream: Stream, time: int | None) -> None:
         """Traces a stream. `time`: T of the file, or None."""
-        self._stream, self._time = stream, time
+        self._stream, self.time = stream, time
         self.nodes: list[dict[str, Any]] = []
         self._arrays: dict[str, np.ndarray] = {}
         # Weights that are known when the traced function runs: {name: tensor}.
@@ -165,6 +171,7 @@ class Graph:
         ] = {}  # {reference of an unknown tensor: the layer that made it}
         self._inside = False
         self._names: set[str] = set()
+        self._limits: dict[str, tuple[int, int]] = {}  # {input: its smallest and largest integer}
         self.layers: list[tuple[str, str]] = []
         self.content = self._traced()
 
@@ -195,14 +202,33 @@ class Graph:
             )
         weights = function(*keras.tree.map_structure(_zeros, signature))
         self._arrays |= {name: tensor.numpy() for name, tensor in weights.items()}
+        self._cast(outputs)
         graph = {**self._sizes(), "inputs": self._inputs, "nodes": self.nodes, "outputs": outputs}
         return _step_file.content(graph, self._arrays)
+
+    def _cast(self, outputs: list[dict[str, str]]) -> None:
+        """Adds the nodes of int32 inputs that are read as float32."""
+        casts = []
+        for name in [one["name"] for one in self._inputs if one["dtype"] == "int32"]:
+            users = [node for node in self.nodes if node["op"] != "embedding"]
+            lists = [node["inputs"] for node in users if name in node["inputs"]]
+            if not lists and all(output["value"] != name for output in outputs):
+                continue
+            cast = self.name_for(f"{name}_float")
+            for inputs in lists:
+                inputs[:] = [cast if one == name else one for one in inputs]
+            for output in outputs:
+                output["value"] = cast if output["value"] == name else output["value"]
+            smallest, largest = self._limits[name]
+            node = {"op": "cast", "name": name, "inputs": [name], "outputs": [cast]}
+            casts.append({**node, "smallest": smallest, "largest": largest})
+        self.nodes[:0] = casts
 
     def _sizes(self) -> dict[str, int | None]:
         """The sizes that every stepper of the file has; None if it may have any."""
         specs = [spec for spec in keras.tree.flatten(self._stream.signature) if spec.shape.rank]
         batch = next((spec.shape[0] for spec in specs), None)
-        return {"batch_size": batch, "time": self._time}
+        return {"batch_size": batch, "time": self.time}
 
     def _begin(self, arguments: Sequence[Any]) -> None:
         """Names the inputs and the states."""
@@ -218,10 +244,17 @@ class Graph:
                 raise ValueError(
                     f"The input {spec.name!r} must have known sizes, but it has {spec.shape}."
                 )
-            # tokens() makes those of Embedding int32.
+            if spec.dtype not in (tf.float32, tf.float64) and spec.dtype not in _LIMITS:
+                raise ValueError(
+                    f"A stepper cannot run the model, because its input {spec.name!r} is {spec.dtype.name}; float32, "
+                    f"float64, bool and integers are possible. {step_layers.ADVICE}"
+                )
+            # tokens() makes float ones of Embedding int32.
+            dtype = "int32" if spec.dtype in _LIMITS else "float32"
             self._inputs.append(
-                {"name": spec.name, "dtype": "float32", "has_time": has_time, "dims": dims}
+                {"name": spec.name, "dtype": dtype, "has_time": has_time, "dims": dims}
             )
+            self._limits[spec.name] = _LIMITS[spec.dtype if dtype == "int32" else tf.int32]
             self._names.add(spec.name)
             self._values[tensor.ref()] = Value(spec.name, has_time)
 

@@ -159,6 +159,10 @@ class Model {
       }
       case 8: {
         if (tokens_.empty()) return;
+        if (bytes_.ConsumeBool()) {
+          return Write("cast", {tokens_[0].name}, tokens_[0].has_time, tokens_[0].dims,
+                       ", \"smallest\": 0, \"largest\": " + std::to_string(Size()));
+        }
         const bool int8 = bytes_.ConsumeBool();
         dims = {Size()};
         AddWeights("table", {Size(), dims[0]}, int8);
