@@ -376,6 +376,13 @@ def test_what_keras_computes_in_integers_is_refused(name, dtype):
         rnn.stepper(of_integers(dtype, COMPUTE_IN_INTEGERS[name]))
 
 
+def test_integers_that_keras_quantizes_are_refused():
+    model = of_integers("uint8", dense := L.Dense(2))
+    dense.quantize("int8")
+    with pytest.raises(ValueError, match=f"{dense.name}.*uint8"):
+        rnn.stepper(model)
+
+
 @pytest.mark.parametrize(
     "layer",
     [

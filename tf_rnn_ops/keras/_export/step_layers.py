@@ -176,6 +176,10 @@ def _dense(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) 
             weights["kernel"] = weights["kernel"] / scale
         else:
             _check_quantizer(layer, quantizer)
+            if not inputs.dtype.is_floating:
+                raise _refuse(
+                    layer, f"Keras quantizes its input, of {inputs.dtype.name}, in integers"
+                )
             op, fields = "quantized_dense", {"epsilon": float(quantizer.epsilon)}
             weights = {"kernel": weights["kernel"].astype(np.int8), "kernel_scale": scale}
     if layer.use_bias:
