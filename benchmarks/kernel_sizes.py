@@ -8,7 +8,7 @@ reserve space with the result of the op.
 import ctypes
 import pathlib
 
-_LAYOUT = 0x2470774AD8D868C7  # the kKernelLayout of these structures
+_LAYOUT = 0xB98C8C29CC661D57  # the kKernelLayout of these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 

@@ -8,8 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import _random_arrays
-from tf_rnn_ops.keras._internals import tensors
-from tf_rnn_ops.params.keras.internals import flatten_layers
+from tf_rnn_ops.params.keras.internals import flatten_layers, inputs_of_calls
 
 # The sizes of open dimensions: of the first dimension, and of other dimensions.
 _BATCH, _TIME = 3, 7
@@ -74,7 +73,7 @@ def _embedded(model: keras.Model, layers: list[keras.layers.Layer]) -> set[int]:
         id(tensor)
         for layer in layers
         if isinstance(layer, keras.layers.Embedding)
-        for tensor in tensors.inputs_of_calls(layer)
+        for tensor in inputs_of_calls(layer)
     }
     return {k for k, tensor in enumerate(getattr(model, "inputs", None) or ()) if id(tensor) in fed}
 

@@ -120,8 +120,8 @@ class Stepper:
         Args:
             inputs: An array, a list of arrays in the order of `inputs`, or {name: array}. Other dtypes are
                 converted as numpy converts to the same kind, float64 to float32, and floats without a fraction to int32.
-            out: Arrays for the results, in the same forms: float32, of the shapes of `outputs`, contiguous. They
-                must not overlap the inputs. None makes new ones.
+            out: Arrays for the results, in the same forms: float32, of the shapes of `outputs`, contiguous and
+                aligned. They must not overlap the inputs. None makes new ones.
 
         Returns:
             The output, an array; or with several outputs {name: array}.
@@ -164,7 +164,9 @@ class Stepper:
         """
         if rows is None:
             return _native.reset(self._native)
-        if isinstance(rows, Iterable) and not isinstance(rows, (np.ndarray, Mapping, str)):
+        if isinstance(rows, Iterable) and not isinstance(
+            rows, (np.ndarray, Mapping, str, bytes, bytearray)
+        ):
             rows = list(rows)
         try:
             numbers = np.atleast_1d(np.asarray(rows))
@@ -397,6 +399,7 @@ def _check_out(tensor: Tensor, array: Any) -> None:
         and array.dtype == np.float32
         and array.shape == tensor.shape
         and array.flags.c_contiguous
+        and array.flags.aligned
         and array.flags.writeable
     )
     if not fits:
@@ -404,9 +407,10 @@ def _check_out(tensor: Tensor, array: Any) -> None:
         if isinstance(array, np.ndarray):
             form = f"{array.dtype} array of the shape {list(array.shape)}"
             form += "" if array.flags.c_contiguous else " that is not contiguous"
+            form += "" if array.flags.aligned else " that is not aligned"
             form += "" if array.flags.writeable else " that is read-only"
         raise ValueError(
-            f"out must be a writable, contiguous float32 array of the shape {list(tensor.shape)} for {tensor.name!r}, but "
+            f"out must be a writable, aligned, contiguous float32 array of the shape {list(tensor.shape)} for {tensor.name!r}, but "
             f"it is a {form}."
         )
 

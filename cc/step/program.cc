@@ -38,9 +38,9 @@ std::string ToText(const std::vector<int64_t>& shape) { return ToString(PartialS
 // the model would be too large.
 Status Reserve(Program* program, const std::string& what, const std::vector<int64_t>& sizes) {
   const int64_t bytes = CountElements(sizes);
-  if (bytes >= 0) program->bytes += bytes;
   const int64_t memory = AvailableMemory();
-  if (bytes < 0 || (memory > 0 && program->bytes > memory / 2)) {
+  if (bytes < 0 || __builtin_add_overflow(program->bytes, bytes, &program->bytes) ||
+      (memory > 0 && program->bytes > memory / 2)) {
     return InvalidArgument("with batch_size ", program->batch, " and time ", program->max_time,
                            ", ", what, " would be too large for the memory");
   }

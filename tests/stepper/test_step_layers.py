@@ -372,7 +372,7 @@ if hasattr(L, "RMSNormalization"):
 @pytest.mark.parametrize("name", COMPUTE_IN_INTEGERS)
 @pytest.mark.parametrize("dtype", ["uint8", "int32"])
 def test_what_keras_computes_in_integers_is_refused(name, dtype):
-    with pytest.raises(ValueError, match=f"{dtype}, and a stepper"):
+    with pytest.raises(ValueError, match=f"{dtype}.*, and a stepper"):
         rnn.stepper(of_integers(dtype, COMPUTE_IN_INTEGERS[name]))
 
 
@@ -393,10 +393,12 @@ def test_integers_that_keras_quantizes_are_refused():
         lambda x: L.Dropout(0.1)(x),
         lambda x: L.TimeDistributed(L.Dense(2))(x),
         lambda x: L.Concatenate()([x, L.Rescaling(0.5)(x)]),
+        lambda x: L.Add()([L.Rescaling(0.5)(x), x, x]),
+        lambda x: L.Activation("linear")(x),
     ],
 )
-@pytest.mark.parametrize("dtype", ["uint8", "int32"])
-def test_integers_that_keras_casts(layer, dtype):
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
+def test_inputs_that_keras_casts(layer, dtype):
     numbers = np.random.default_rng(1).integers(0, 250, (2, 6, SIZE)).astype(dtype)
     check(of_integers(dtype, layer), numbers)
 
@@ -416,7 +418,13 @@ def test_numbers_that_do_not_fit_the_integers_of_an_input():
 
 def test_an_input_of_bools():
     flags = np.random.default_rng(0).integers(0, 2, (2, 6, SIZE)).astype(bool)
-    check(model_of(lambda x: L.GRU(3, **SEQUENCES)(x), SIZE, dtype="bool"), flags)
+    check(of_integers("bool", lambda x: L.Multiply()([L.Rescaling(0.5)(x), x])), flags)
+
+
+@pytest.mark.parametrize("layer", [L.ReLU, L.Softmax, lambda: L.Activation("tanh")])
+def test_float64_that_keras_casts(layer):
+    numbers = np.random.default_rng(1).standard_normal((2, 6, SIZE))
+    check(of_integers("float64", lambda x: L.Add()([layer()(x), x])), numbers)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -170,6 +170,7 @@ def test_wrong_arrays_are_errors_and_change_no_state(stepper, x):
     good = np.empty((2, 1, 4), np.float32)
     frozen = good.copy()
     frozen.flags.writeable = False
+    shifted = np.zeros(4 * good.size + 1, np.uint8)[1:].view(np.float32).reshape(good.shape)
     for inputs, out in (
         (x[:, :2], None),
         (x[:1, :1], None),
@@ -186,6 +187,7 @@ def test_wrong_arrays_are_errors_and_change_no_state(stepper, x):
         (x[:, :1], good.astype(np.float64)),
         (x[:, :1], good[:, :, :3]),
         (x[:, :1], frozen),
+        (x[:, :1], shifted),
         (x[:, :1], np.empty((2, 1, 8), np.float32)[:, :, ::2]),
         (x[:, :1], [good, good]),
         (x[:, :1], good.tolist()),
@@ -229,7 +231,19 @@ def test_wrong_states_and_rows(stepper):
             stepper.states = states
     stepper.reset(np.array(1))
     # The last ones have rows of the batch, in a form that has other meanings.
-    for rows in ([2], [-1], [0.5], ["a"], 2, np.uint64(2**63), "", [[0], [1, 0]], [[0, 1]], {0: 1}):
+    for rows in (
+        [2],
+        [-1],
+        [0.5],
+        ["a"],
+        2,
+        np.uint64(2**63),
+        "",
+        b"\0",
+        [[0], [1, 0]],
+        [[0, 1]],
+        {0: 1},
+    ):
         with pytest.raises(ValueError, match="rows"):
             stepper.reset(rows)
 

@@ -168,10 +168,28 @@ TEST(Dense, InInt8IsEqualToIntegers) {
   }
 }
 
-// The sums of the unit that multiplies unsigned integers wrap.
+// The sums of the unit that multiplies unsigned integers wrap: they are 255 * 127 * depth.
 TEST(Dense, InInt8HasTheLargestDepth) {
+  constexpr int64_t kDepth = 1 << 17;
+  const std::vector<float> x(kDepth, 0.5f), scales = {1, 2};
+  std::vector<int8_t> w(2 * kDepth);
+  for (int64_t k = 0; k < kDepth; ++k) {
+    w[2 * k] = -128;
+    w[2 * k + 1] = 127;
+  }
+  const std::vector<float> want = QuantizedReference(x.data(), w, scales, {}, 0, kDepth);
   for (const KernelTable* table : testing::Tables()) {
-    CheckQuantizedDense(*table, 1, 1 << 17, 5, true);
+    const DenseFormat format = table->quantized_dense_format(kDepth, 2);
+    const Packed packed(std::aligned_alloc(64, (format.bytes + 63) / 64 * 64), &std::free);
+    const Packed row(std::aligned_alloc(64, format.row_bytes), &std::free);
+    table->quantize_row(x.data(), kDepth, 0, row.get());
+    std::vector<float> y(2);
+    const void* input = row.get();
+    float* output = y.data();
+    const DenseArgs args = {1, kDepth, 2, &input, &output, packed.get(), true};
+    table->quantized_dense_pack(&args, w.data(), scales.data(), nullptr);
+    table->quantized_dense(&args, 0, format.panels);
+    EXPECT_EQ(y, want) << table->isa;
   }
 }
 

@@ -247,6 +247,7 @@ BareModel.__module__ = "keras.bare"
     [
         ("_keras_history", tensors.call_of, Bare),
         ("_flatten_layers", internals.flatten_layers, Bare),
+        ("_inbound_nodes", internals.inputs_of_calls, Bare),
         ("_layers", layers.inner_layers, Bare),
         ("_trainable_variables", layers.held, Bare),
         ("_untrack_variable", lambda thing: layers.untrack(thing, None), Bare),

@@ -120,7 +120,7 @@ def _log_once() -> None:
     )
     if logger.level > logging.INFO or logger.handlers or not logger.propagate:
         logger.info(message)
-    elif logger.manager.disable < logging.INFO:
+    elif not logger.disabled and logger.manager.disable < logging.INFO:
         # WHY not the logger: its level is that of the root logger, which is WARNING unless somebody changes it.
         record = logger.makeRecord(logger.name, logging.INFO, __file__, 0, message, (), None)
         logging.StreamHandler().handle(record)

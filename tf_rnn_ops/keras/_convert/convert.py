@@ -45,7 +45,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
             from_config can create.
         to: 'tf_rnn_ops', or 'keras' for the opposite direction.
         quantize: 'int8' quantizes the weights of the recurrent layers of the copy that have int8 kernels, as
-            quantize("int8") of a model does for all layers. A warning names those that keep float weights. None
+            quantize("int8") of a model does for all layers. A warning names those on ops that keep float weights. None
             keeps the type of the weights.
 
     Returns:

@@ -256,6 +256,8 @@ def _signature(
 ) -> tuple[list, list[str]]:
     """The signature of a file, and sentences on names and sizes that are not those of the model."""
     signature = signatures.of(model, given, batch_size, time)
+    if format == formats.RNN:
+        signature = signatures.by_key(signature)
     notes = signatures.changed_names(model, given, signature)
     if given is None and signatures.has_open_batch(signature):
         notes += signatures.opened_batch(model)

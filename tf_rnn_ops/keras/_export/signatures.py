@@ -1,6 +1,7 @@
 """The arguments and results of a model, in the form of a signature of a SavedModel."""
 
 import contextlib
+import itertools
 import os
 import re
 import textwrap
@@ -48,6 +49,23 @@ def of(
             )
         specs = keras.tree.map_structure(lambda spec: _with_time(spec, time), specs)
     return _named(specs)
+
+
+def by_key(signature: list) -> list:
+    """The signature with the keys of dicts as names, by which the model takes its inputs.
+
+    The names of a SavedModel are those of the tensors, as in Keras's own export.
+    """
+    return _named([_specs_by_key(one) if isinstance(one, dict) else one for one in signature])
+
+
+def _specs_by_key(specs: dict) -> dict:
+    return {
+        key: tf.TensorSpec(one.shape, one.dtype, str(key))
+        if isinstance(one, tf.TensorSpec)
+        else one
+        for key, one in specs.items()
+    }
 
 
 def changed_names(model: keras.Model, given: Any, signature: list) -> list[str]:
@@ -104,7 +122,7 @@ def _recorded(model: keras.Model) -> list:
             return [_without_first_batch(model, tensor) for tensor in model.inputs]
     else:
         with contextlib.suppress(AttributeError):
-            return [_by_key(model.input)]
+            return [model.input]
     config = model.get_build_config() or {}
     shapes = config.get("shapes_dict") or {"args_0_shape": config.get("input_shape")}
     try:
@@ -117,16 +135,6 @@ def _recorded(model: keras.Model) -> list:
             f"The inputs of the model {model.name!r} are not known, because it has a class of its own: give "
             "input_signature."
         ) from None
-
-
-def _by_key(inputs: Any) -> Any:
-    """The inputs of a model. Those in a dict have the names of their keys, by which the model finds them."""
-    if not isinstance(inputs, dict):
-        return inputs
-    return {
-        key: keras.InputSpec(one.dtype, one.shape, name=str(key)) if hasattr(one, "shape") else one
-        for key, one in inputs.items()
-    }
 
 
 def _without_first_batch(model: keras.Model, tensor: keras.KerasTensor) -> keras.InputSpec:
@@ -184,11 +192,14 @@ def _with_time(spec: tf.TensorSpec, time: int) -> tf.TensorSpec:
 def _named(signature: list) -> list:
     """The signature with unique names that TensorFlow does not change."""
     taken: set[str] = set()
-
-    def name(spec: tf.TensorSpec) -> tf.TensorSpec:
-        return tf.TensorSpec(spec.shape, spec.dtype, free_name(spec.name or "args_0", taken))
-
-    return keras.tree.map_structure(name, signature)
+    wanted = [spec.name or "args_0" for spec in keras.tree.flatten(signature)]
+    # A name that TensorFlow keeps stays, also where another one becomes equal to it.
+    order = sorted(range(len(wanted)), key=lambda k: _allowed(wanted[k]) != wanted[k])
+    found = {k: free_name(wanted[k], taken) for k in order}
+    numbers = itertools.count()
+    return keras.tree.map_structure(
+        lambda spec: tf.TensorSpec(spec.shape, spec.dtype, found[next(numbers)]), signature
+    )
 
 
 def free_name(wanted: str, taken: set[str]) -> str:

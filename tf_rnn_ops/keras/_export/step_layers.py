@@ -77,13 +77,18 @@ def check_call(layer: keras.layers.Layer, *others: Any, **arguments: Any) -> Non
 
 def check_inputs(layer: keras.layers.Layer, inputs: Any) -> None:
     """Raises ValueError if a layer computes in the dtype of its inputs, and that is not float32."""
-    if type(layer).__name__ in _OF_ANY_DTYPE:
+    kind = type(layer).__name__
+    if kind in _OF_ANY_DTYPE or getattr(layer, "activation", None) is keras.activations.linear:
         return
-    for tensor in keras.tree.flatten(inputs):
-        if tensor.dtype != tf.float32:
+    dtypes = [tensor.dtype for tensor in keras.tree.flatten(inputs)]
+    if kind in COMBINES:  # Keras combines the first two inputs, and then each further one
+        dtypes = [tf.as_dtype(keras.backend.result_type(*(dtype.name for dtype in dtypes[:2])))]
+    for dtype in dtypes:
+        if not (dtype == tf.float32 or (dtype.is_floating and layer.autocast)):
             raise _refuse(
                 layer,
-                f"its input is {tensor.dtype.name}, and a stepper computes in float32: cast it first, such as by a Rescaling",
+                f"it computes in {dtype.name}, the type of its input, and a stepper in float32: cast the input first, "
+                "such as by a Rescaling",
             )
 
 
@@ -309,7 +314,7 @@ def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: A
 def _reshape(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
     value = _input(graph, layer, inputs)
     target = getattr(layer, "target_shape", (-1,))
-    if value.has_time and graph.time is None and target[0] != -1:
+    if value.has_time and graph.time is None and target[:1] not in ((), (-1,)):
         raise _refuse(layer, f"its target shape {target} has a number of steps: use -1")
     first = 2 if value.has_time else 1
     dims = list(result.shape[first:])

@@ -112,7 +112,7 @@ def content(model: keras.Model) -> bytes:
 
     environment.check_model(model)
     with export.on_ops(model) as ours:
-        return graph_of(ours, signatures.of(model, None)).content
+        return graph_of(ours, signatures.by_key(signatures.of(model, None))).content
 
 
 def graph_of(model: keras.Model, signature: list, time: int | None = None) -> "Graph":
@@ -547,4 +547,6 @@ def _keeps_numbers(op: tf.Operation) -> bool:
     if before.is_integer and after == tf.int32:
         # A stepper checks the range of an input.
         return before.size < 4 or op.inputs[0].op.type == "Placeholder"
-    return before == after or (before.is_integer and after.is_floating)
+    if (before, after) == (tf.float64, tf.float32):
+        return op.inputs[0].op.type == "Placeholder"  # a stepper casts an input
+    return before == after or ((before.is_integer or before.is_bool) and after.is_floating)

@@ -7,8 +7,6 @@ import keras
 
 from tf_rnn_ops.params.keras.internals import attribute
 
-_LOSS = "The calls in a model of Keras cannot be followed"
-
 
 def call_of(tensor: Any) -> tuple[Any, Any, int]:
     """The call that made a symbolic tensor.
@@ -19,17 +17,9 @@ def call_of(tensor: Any) -> tuple[Any, Any, int]:
     Returns:
         The call (a Node of Keras), the called operation or layer, and the number of the output.
     """
-    operation, node_index, index = attribute(tensor, "_keras_history", _LOSS)
-    return attribute(operation, "_inbound_nodes", _LOSS)[node_index], operation, index
-
-
-def inputs_of_calls(layer: keras.layers.Layer) -> list:
-    """The symbolic inputs of all calls of a layer.
-
-    Needs _inbound_nodes, whose elements have input_tensors. Without them it raises RuntimeError.
-    """
-    calls = attribute(layer, "_inbound_nodes", _LOSS)
-    return [tensor for call in calls for tensor in attribute(call, "input_tensors", _LOSS)]
+    loss = "The calls in a model of Keras cannot be followed"
+    operation, node_index, index = attribute(tensor, "_keras_history", loss)
+    return attribute(operation, "_inbound_nodes", loss)[node_index], operation, index
 
 
 def mask_of(tensor: Any) -> Any:

@@ -41,6 +41,16 @@ def flatten_layers(layer: Any) -> list:
     return attribute(layer, "_flatten_layers", "The layers inside of a layer cannot be found")()
 
 
+def inputs_of_calls(layer: Any) -> list:
+    """The symbolic inputs of all calls of a layer of Keras 3.
+
+    Needs _inbound_nodes, whose elements have input_tensors. Without them it raises RuntimeError.
+    """
+    loss = "The calls in a model of Keras cannot be followed"
+    calls = attribute(layer, "_inbound_nodes", loss)
+    return [tensor for call in calls for tensor in attribute(call, "input_tensors", loss)]
+
+
 def _is_keras_3(instance: Any) -> bool:
     package = _package_of(instance)
     return package is not None and getattr(package, "__version__", "").startswith("3.")
