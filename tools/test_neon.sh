@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 kernels=(piece_test problems_test rnn_memory_test rnn_special_values_test concurrent_kernels_test)
-targets+=("${kernels[@]/#/\/\/tests/cc/cpu:}" //tests/cc/step:rnn_step_test)
+targets+=("${kernels[@]/#/\/\/tests/cc/cpu:}" //tests/cc/step:dense_test //tests/cc/step:rnn_step_test)
 
 triple=aarch64-linux-gnu
 cross=$(cross_tools aarch64)
