@@ -21,11 +21,11 @@ constexpr int64_t kMostQuantizedDepth = int64_t{1} << 17;
 // A product of rows with packed weights [depth, columns].
 class Product {
  public:
-  Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth, int64_t columns,
-              bool one_row) {
+  Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth,
+              int64_t columns) {
     format_ = cpu::Kernels().dense_format(depth, columns);
     run_ = cpu::Kernels().dense;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, one_row));
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns));
     cpu::Kernels().dense_pack(&args_, kernel, bias);
     return Status();
   }
@@ -36,7 +36,7 @@ class Product {
     format_ = cpu::Kernels().quantized_dense_format(depth, columns);
     run_ = cpu::Kernels().quantized_dense;
     epsilon_ = epsilon;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, rows == 1));
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns));
     RNN_OPS_RETURN_IF_ERROR(quantized_.Resize(rows * format_.row_bytes));
     cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
     return Status();
@@ -75,11 +75,11 @@ class Product {
   }
 
  private:
-  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, bool one_row) {
+  Status SetSizes(int64_t rows, int64_t depth, int64_t columns) {
     RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes));
     input_.resize(rows);
     output_.resize(rows);
-    args_ = {rows, depth, columns, input_.data(), output_.data(), packed_.as<void>(), one_row};
+    args_ = {rows, depth, columns, input_.data(), output_.data(), packed_.as<void>(), rows == 1};
     return Status();
   }
 
@@ -118,7 +118,7 @@ class DenseNode : public Node {
     } else {
       Block kernel;
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {depth, columns}, &kernel));
-      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns, rows_ == 1);
+      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns);
     }
   }
 
@@ -210,8 +210,7 @@ class ConvNode : public Node {
         std::copy(row, row + out_group_, part.data() + k * out_group_);
       }
       const float* of_group = bias.bytes() == 0 ? nullptr : bias.as<float>() + g * out_group_;
-      RNN_OPS_RETURN_IF_ERROR(
-          products_[g].Make(part.data(), of_group, rows, depth, out_group_, rows == 1));
+      RNN_OPS_RETURN_IF_ERROR(products_[g].Make(part.data(), of_group, rows, depth, out_group_));
     }
     return Status();
   }
