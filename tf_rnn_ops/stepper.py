@@ -237,7 +237,7 @@ class Stepper:
         from tf_rnn_ops.keras._export import stepping
 
         other = Stepper(
-            stepping.content(model),
+            stepping.content(model, self.batch_size, self.time, self.inputs),
             self.batch_size,
             self.time,
             self.threads,

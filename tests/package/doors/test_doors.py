@@ -360,11 +360,16 @@ def test_graph_of_function():
     assert tensors["x"] == "x:0"
 
 
-def test_made_its_input():
+def test_has_sizes_of_a_batch(tmp_path):
+    def loaded(model):
+        model.save(tmp_path / "model.keras")
+        return keras.models.load_model(tmp_path / "model.keras")
+
     model = keras.Sequential([keras.layers.Dense(2)])
-    assert not models.made_its_input(model)
+    assert not models.has_sizes_of_a_batch(model)
     model(np.ones((4, 3), "float32"))
-    assert models.made_its_input(model)
+    assert models.has_sizes_of_a_batch(model)
+    assert models.has_sizes_of_a_batch(loaded(model))
     sizes = {"batch_shape": (4, 3)}
     for options in (
         {"shape": (3,), "batch_size": 4},
@@ -373,7 +378,9 @@ def test_made_its_input():
         {"dtype": "float16", **sizes},
     ):
         given = keras.Sequential([keras.Input(**options), keras.layers.Dense(2)])
-        assert not models.made_its_input(given)
+        assert not models.has_sizes_of_a_batch(given)
+    open_batch = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    assert not models.has_sizes_of_a_batch(loaded(open_batch))
 
 
 def test_masks_for_gates():

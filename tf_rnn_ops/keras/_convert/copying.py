@@ -51,6 +51,7 @@ def copy_of(model: _Model, classes: _Classes, compiled: bool) -> _Model:
             copy.build_from_config(model.get_build_config())
         pairing = pairs.pair(model, copy)
         _check_that_nothing_is_lost(pairing)
+        _take_names(pairing)
         _count_as_built(pairing)
         carry.carry_state(pairing)
         # The inner models first.
@@ -79,6 +80,16 @@ def _check_that_nothing_is_lost(pairing: pairs.Pairs) -> None:
                 "is not in its config: define it in a class with get_config and from_config, or do not make a "
                 f"copy: {ACCELERATE}"
             )
+
+
+def _take_names(pairing: pairs.Pairs) -> None:
+    """Gives the copies the names of their originals.
+
+    WHY: a constructor of a user's class makes layers without names, which Keras numbers again for each object.
+    """
+    for layer, copy in pairing.layers:
+        if copy.name != layer.name:
+            copy.name = layer.name
 
 
 def _count_as_built(pairing: pairs.Pairs) -> None:

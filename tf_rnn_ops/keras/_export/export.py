@@ -143,8 +143,8 @@ def export(
         batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
             except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
             stateful model has one B.
-        time: T of the file, for each input with an open number of steps; with streaming for each input with the
-            steps of the stream. None keeps it open.
+        time: T of the file, for each input with an open number of steps, or else for each sequence that may have
+            another number; with streaming for each input with the steps of the stream. None keeps the sizes.
         input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
             argument of the model. None uses the inputs of the model.
         streaming: Whether the file processes one or more steps in each call. The states of the recurrent
@@ -152,7 +152,7 @@ def export(
             names with '_next'. So are the previous (kernel_size - 1) * dilation_rate inputs of each Conv1D
             with padding='causal', named LAYER_x. A stream begins with zeros. Each call gets the states that
             the previous call returned. A call has `time` steps, or those of the signature; one if these are
-            open. Inputs that do not reach the time of such a layer, such as a memory for attention, are
+            open, or those of the first batch of a model without an Input. Inputs that do not reach the time of such a layer, such as a memory for attention, are
             given whole to each call.
         weight_format: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
             values. In ONNX and LiteRT int8 weights of recurrent layers become floats, and the report says
@@ -218,10 +218,13 @@ def export(
         progress.show("tracing the model")
         outputs = Outputs(model, format)
         folder = str(unfinished) if format == formats.SAVED_MODEL else folder
+        opens = signatures.are_of_a_batch(model, input_signature)
         if format == formats.RNN:
-            saved, layers = _write_stepper(model, unfinished, signature, time)
+            saved, layers = _write_stepper(model, unfinished, signature, time, opens)
         else:
-            make_stream = functools.partial(stream_of, time=time) if streaming else None
+            make_stream = (
+                functools.partial(stream_of, time=time, opens=opens) if streaming else None
+            )
             in_float = format in _FORMATS_OF_FLOATS
             saved = _save(model, folder, signature, make_stream, in_float, outputs)
             if saved.looping and not loops:
@@ -243,6 +246,12 @@ def export(
             checked = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
     if saved.became_float and weight_format is None:
         notes.append(f"The int8 weights of {', '.join(saved.became_float)} are stored as floats.")
+    if saved.stream and saved.stream.opened:
+        steps = "open" if format == formats.RNN else "1"
+        notes.append(
+            f"The model has no keras.Input: T of the file is {steps} instead of the {saved.stream.opened} steps of "
+            "the model's first batch; time fixes it."
+        )
     checked["note"] = " ".join(filter(None, [*notes, *outputs.notes(), checked["note"]]))
     layers = [*map(saved.named, layers), *saved.looping]
     report = Exported(str(target), format, layers, size, printed=print_fn is not None, **checked)
@@ -255,16 +264,15 @@ def _signature(
     model: keras.Model, format: str, given: Any, batch_size: int | None, time: int | None
 ) -> tuple[list, list[str]]:
     """The signature of a file, and sentences on names and sizes that are not those of the model."""
-    signature = signatures.of(model, given, batch_size, time)
-    if format == formats.RNN:
-        signature = signatures.by_key(signature)
-    notes = signatures.changed_names(model, given, signature)
+    signature, notes = signatures.of(model, given, batch_size, time), []
     if given is None and signatures.has_open_batch(signature):
         notes += signatures.opened_batch(model)
         if format == "litert":
             signature = signatures.of(model, None, 1, time)
             notes.append("The batch size of the file is 1; batch_size gives another.")
-    return signature, notes
+    if format != formats.SAVED_MODEL:
+        signature = signatures.named_for_users(signature)
+    return signature, signatures.changed_names(model, given, signature) + notes
 
 
 def _why_not_run(verify: bool, format: str) -> str:
@@ -353,13 +361,13 @@ def _save(
 
 
 def _write_stepper(
-    model: keras.Model, path: pathlib.Path, signature: list, time: int | None
+    model: keras.Model, path: pathlib.Path, signature: list, time: int | None, opens: bool
 ) -> tuple[_Saved, list[ExportedLayer]]:
     """Writes the file of a stepper, without a SavedModel."""
     with on_ops(model) as ours:
-        graph = stepping.graph_of(ours, signature, time)
+        graph = stepping.graph_of(ours, signature, time, opens and time is None)
         path.write_bytes(graph.content)
-        layer_names, stream = LayerNames(ours), stream_of(ours, signature, time)
+        layer_names, stream = LayerNames(ours), stream_of(ours, signature, time, opens)
     layers = [ExportedLayer(name, op, formats.RNN) for name, op in graph.layers]
     return _Saved([], stream, [], layer_names), layers
 
@@ -395,10 +403,12 @@ def _write_saved_model(
         raise ValueError(f"The model cannot be saved: {one_line(error)}") from error
 
 
-def stream_of(model: keras.Model, signature: list, time: int | None) -> Stream:
+def stream_of(
+    model: keras.Model, signature: list, time: int | None, opens: bool = False
+) -> Stream:
     """The Stream of a model, with one sentence for an error of any kind."""
     try:
-        return Stream(model, signature, time)
+        return Stream(model, signature, time, opens)
     except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
         raise ValueError(one_line(error)) from error
 

@@ -1,10 +1,10 @@
 """The arguments and results of a model, in the form of a signature of a SavedModel."""
 
 import contextlib
-import itertools
 import os
 import re
 import textwrap
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import keras
@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import _npz
+from tf_rnn_ops.keras._export import time_axes
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import flatten_layers
 
@@ -26,37 +27,53 @@ def of(
         given: A list with a structure of specs for each argument; None for the inputs of the model.
         batch_size: B, the first size of each spec whose first size is open. If none is, of each spec with the
             B of the first one. None keeps the sizes.
-        time: T, the second size of each spec whose second size is open; None to keep them open.
+        time: T, the second size of each spec whose second size is open. If none is, of the sequences of the model
+            that may have another number of steps. None keeps the sizes.
 
     Returns:
         A list with a structure of tf.TensorSpec with unique names for each argument.
 
     Raises:
         ValueError: The model is not built, `given` is not as above, `given` is None and the model does not
-            know its inputs, or no spec has an open second size for `time`.
+            know its inputs, or the model does not accept `time`.
     """
     given = _given_or_recorded(model, given)
-    specs = keras.tree.map_structure(_spec, given)
+    specs = _named(keras.tree.map_structure(_spec, given))
     if batch_size is not None:
         before = None if has_open_batch(specs) else _first_batch_size(specs)
         specs = keras.tree.map_structure(
             lambda spec: _with_batch_size(spec, before, batch_size), specs
         )
     if time is not None:
-        if not any(map(_has_open_time, keras.tree.flatten(specs))):
+        names = {spec.name for spec in keras.tree.flatten(specs) if _has_open_time(spec)}
+        names = names or time_axes.find(model, specs).longer
+        if not names:
             raise ValueError(
                 f"time must be None for a model without an input of an open number of steps, but it is {time}."
             )
-        specs = keras.tree.map_structure(lambda spec: _with_time(spec, time), specs)
-    return _named(specs)
+        specs = with_size(specs, 1, time, names)
+    return specs
 
 
-def by_key(signature: list) -> list:
-    """The signature with the keys of dicts as names, by which the model takes its inputs.
+def named_for_users(signature: list) -> list:
+    """The signature with the keys of dicts as names, by which the model takes its inputs, and with 'input_0' and so on
+    for inputs without a name.
 
     The names of a SavedModel are those of the tensors, as in Keras's own export.
     """
-    return _named([_specs_by_key(one) if isinstance(one, dict) else one for one in signature])
+    names = [
+        f"input_{k}" if _is_automatic(spec.name) else spec.name
+        for k, spec in enumerate(keras.tree.flatten(signature))
+    ]
+    specs = _with_names(signature, names)
+    return _named([_specs_by_key(one) if isinstance(one, dict) else one for one in specs])
+
+
+def _is_automatic(name: str | None) -> bool:
+    """Whether a name is one that Keras or `_named` has made."""
+    return name is None or bool(
+        re.fullmatch(r"(keras_tensor|input_layer)(_\d+)?|args_0(_\d+)*", name)
+    )
 
 
 def _specs_by_key(specs: dict) -> dict:
@@ -69,19 +86,19 @@ def _specs_by_key(specs: dict) -> dict:
 
 
 def changed_names(model: keras.Model, given: Any, signature: list) -> list[str]:
-    """Sentences on inputs whose names `of` has changed.
+    """Sentences on inputs that have another name in a file than in the model.
 
     Args:
         model: The model.
         given: The argument of `of`.
-        signature: The result of `of`.
+        signature: The signature of the file.
     """
     wanted = keras.tree.flatten(_given_or_recorded(model, given))
     pairs = [(one.name, spec.name) for one, spec in zip(wanted, keras.tree.flatten(signature))]
     return [
         f"The input {before!r} is named {after!r} in the file."
         for before, after in pairs
-        if before not in (None, after)
+        if before != after and not _is_automatic(before)
     ]
 
 
@@ -100,9 +117,23 @@ def _given_or_recorded(model: keras.Model, given: Any) -> list:
     return list(given)
 
 
+def are_of_a_batch(model: keras.Model, given: Any) -> bool:
+    """Whether the sizes of the inputs are those of the first batch of the model, so that nobody has given them.
+
+    Args:
+        model: The model.
+        given: The argument of `of`.
+    """
+    if given is not None:
+        return False
+    if isinstance(model, keras.Sequential):
+        return models.has_sizes_of_a_batch(model)
+    return not hasattr(model, "input")
+
+
 def opened_batch(model: keras.Model) -> list[str]:
-    """A sentence if `of` has opened the batch size that a Sequential has from its first batch."""
-    if isinstance(model, keras.Sequential) and models.made_its_input(model):
+    """A sentence if `of` has opened the batch size of the first batch of a Sequential."""
+    if isinstance(model, keras.Sequential) and are_of_a_batch(model, None):
         (before,), (after,) = model.inputs, _recorded(model)
         if before.shape[0] is not None and after.shape[0] is None:
             return [f"The batch size {before.shape[0]} of the model is open; batch_size fixes it."]
@@ -140,7 +171,7 @@ def _recorded(model: keras.Model) -> list:
 def _without_first_batch(model: keras.Model, tensor: keras.KerasTensor) -> keras.InputSpec:
     """The spec of the input of a Sequential; open in B if Keras took it from the first batch."""
     stateful = any(getattr(layer, "stateful", False) for layer in flatten_layers(model))
-    batch_size = tensor.shape[0] if stateful or not models.made_its_input(model) else None
+    batch_size = tensor.shape[0] if stateful or not are_of_a_batch(model, None) else None
     return keras.InputSpec(tensor.dtype, (batch_size, *tensor.shape[1:]), name=tensor.name)
 
 
@@ -183,10 +214,17 @@ def _has_open_time(spec: tf.TensorSpec) -> bool:
     return (spec.shape.rank or 0) > 1 and spec.shape[1] is None
 
 
-def _with_time(spec: tf.TensorSpec, time: int) -> tf.TensorSpec:
-    if not _has_open_time(spec):
-        return spec
-    return tf.TensorSpec([spec.shape[0], time, *spec.shape[2:]], spec.dtype, spec.name)
+def with_size(signature: list, axis: int, size: int | None, names: Collection[str]) -> list:
+    """The signature with a size of one axis of the specs of some names."""
+
+    def changed(spec: tf.TensorSpec) -> tf.TensorSpec:
+        if spec.name not in names or not spec.shape.rank:
+            return spec
+        shape = list(spec.shape)
+        shape[axis] = size
+        return tf.TensorSpec(shape, spec.dtype, spec.name)
+
+    return keras.tree.map_structure(changed, signature)
 
 
 def _named(signature: list) -> list:
@@ -196,9 +234,14 @@ def _named(signature: list) -> list:
     # A name that TensorFlow keeps stays, also where another one becomes equal to it.
     order = sorted(range(len(wanted)), key=lambda k: _allowed(wanted[k]) != wanted[k])
     found = {k: free_name(wanted[k], taken) for k in order}
-    numbers = itertools.count()
+    return _with_names(signature, [found[k] for k in range(len(wanted))])
+
+
+def _with_names(signature: list, names: Sequence[str]) -> list:
+    """The signature with a name for each spec, in the order of the signature."""
+    remaining = iter(names)
     return keras.tree.map_structure(
-        lambda spec: tf.TensorSpec(spec.shape, spec.dtype, found[next(numbers)]), signature
+        lambda spec: tf.TensorSpec(spec.shape, spec.dtype, next(remaining)), signature
     )
 
 

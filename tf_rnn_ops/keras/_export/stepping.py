@@ -1,6 +1,7 @@
 """Steppers of Keras models: the graph of a model, layer by layer, for tf_rnn_ops.stepper."""
 
 import inspect
+import warnings
 from typing import Any, Callable, NamedTuple, Sequence
 
 import keras
@@ -13,7 +14,7 @@ from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
 from tf_rnn_ops.keras._export.outputs import named
 from tf_rnn_ops.keras._export.streaming import NEXT, Stream
 from tf_rnn_ops.keras.dispatch import environment
-from tf_rnn_ops.stepper import Stepper
+from tf_rnn_ops.stepper import Stepper, Tensor
 
 _PREFIX = "TfRnnOps>"
 # BlockLSTMV2 as LayerRNN: the attributes that it does not have.
@@ -63,7 +64,11 @@ class Value(NamedTuple):
 
 
 def stepper(
-    model: keras.Model, batch_size: int | None = None, time: int | None = None, threads: int = 1
+    model: keras.Model,
+    batch_size: int | None = None,
+    time: int | None = None,
+    threads: int = 1,
+    input_signature: Any = None,
 ) -> Stepper:
     """Makes a stepper: the model, called step by step with numpy arrays, without TensorFlow's time for a call.
 
@@ -75,16 +80,20 @@ def stepper(
             call to call, as in export(streaming=True). It may have LSTM, GRU, SimpleRNN, the layers and stacks of
             this package, Dense, Conv1D, Embedding, activations, normalization over features, and layers that
             combine or reshape features, in any graph.
-        batch_size: B, the number of streams. None is that of the model, or 1 if it is open.
-        time: T, the number of steps of a call. None is that of the model, or 1 if it is open.
+        batch_size: B, the number of streams. None is that of the model's Input, or 1 if it is open.
+        time: T, the number of steps of a call. None is that of the model's Input, or 1 if it is open. The sizes of
+            the first batch of a model without an Input are open, with a warning if `time` is None.
         threads: The most threads of a call, including the caller's.
+        input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each argument of the
+            model. None uses the inputs of the model.
 
     Returns:
         A tf_rnn_ops.stepper.Stepper, whose states are zeros.
 
     Raises:
         TypeError: model is not a Keras 3 model.
-        ValueError: A layer cannot stream, or is none of these.
+        ValueError: A layer cannot stream, or is none of these; or the model does not accept a number or
+            input_signature.
 
     Example:
         >>> import keras
@@ -103,25 +112,101 @@ def stepper(
     from tf_rnn_ops.keras._export import export
 
     export.check_numbers(batch_size, time)
-    return Stepper(content(model), batch_size, time, threads)
+    environment.check_model(model)
+    signature = signatures.named_for_users(signatures.of(model, input_signature))
+    opens = signatures.are_of_a_batch(model, input_signature)
+    found = _content(model, signature, batch_size, time, opens)
+    made = Stepper(found, batch_size, time, threads)
+    steps = next((spec.shape[1] for spec in keras.tree.flatten(signature) if _has_steps(spec)), 1)
+    if opens and time is None and made.time != steps:
+        warnings.warn(
+            f"The model {model.name!r} has no keras.Input, so T of the stepper is {made.time} instead of the {steps} steps "
+            "of the model's first batch. `time` gives another T.",
+            stacklevel=2,
+        )
+    return made
 
 
-def content(model: keras.Model) -> bytes:
-    """The content of a file for a stepper of a model, with any B and T that the model accepts."""
+def content(
+    model: keras.Model, batch_size: int, time: int, inputs: Sequence[Tensor] | None = None
+) -> bytes:
+    """The content of a file for a stepper of B and T, with any B and T that the model accepts.
+
+    Args:
+        model: A Keras model.
+        batch_size: B.
+        time: T.
+        inputs: The inputs of a stepper that the content is for, or None.
+
+    Raises:
+        TypeError: model is not a Keras 3 model.
+        ValueError: A layer cannot stream, or a stepper has no such layer.
+    """
+    environment.check_model(model)
+    signature = _signature_for(model, inputs or ())
+    return _content(model, signature, batch_size, time, opens=True)
+
+
+def _signature_for(model: keras.Model, inputs: Sequence[Tensor]) -> list:
+    """The signature of a model for a stepper with some inputs."""
+    try:
+        signature = signatures.named_for_users(signatures.of(model, None))
+    except ValueError:
+        if len(inputs) != 1:
+            raise
+        signature = [tf.TensorSpec(None, inputs[0].dtype, inputs[0].name)]
+    specs = keras.tree.flatten(signature)
+    if len(specs) != len(inputs):  # with states as inputs
+        return signature
+    # The stepper may have been made with another signature.
+    known = iter(inputs)
+
+    def of_stepper(spec: tf.TensorSpec) -> tf.TensorSpec:
+        tensor = next(known)
+        shape = [None, *tensor.shape[1:]]
+        shape[1 : 1 + tensor.has_time] = [None] * tensor.has_time
+        # Words are int32 in a stepper of a float Input.
+        return tf.TensorSpec(shape, tensor.dtype if spec.shape.rank is None else spec.dtype, spec.name)
+
+    return keras.tree.map_structure(of_stepper, signature)
+
+
+def _content(
+    model: keras.Model, signature: list, batch_size: int | None, time: int | None, opens: bool
+) -> bytes:
+    """The content of a file with the sizes of a signature, where those that are not B and T are open.
+
+    Args:
+        model: The model.
+        signature: The signature of its arguments.
+        batch_size: B, or None.
+        time: T, or None.
+        opens: Whether the number of steps of the signature is open.
+    """
+    specs = keras.tree.flatten(signature)
+    if batch_size is not None and not signatures.has_open_batch(specs):
+        names = [spec.name for spec in specs if spec.shape.rank and spec.shape[0] != batch_size]
+        signature = signatures.with_size(signature, 0, None, names)
     from tf_rnn_ops.keras._export import export
 
-    environment.check_model(model)
     with export.on_ops(model) as ours:
-        return graph_of(ours, signatures.by_key(signatures.of(model, None))).content
+        return graph_of(ours, signature, time, opens or time is not None).content
 
 
-def graph_of(model: keras.Model, signature: list, time: int | None = None) -> "Graph":
+def _has_steps(spec: tf.TensorSpec) -> bool:
+    return (spec.shape.rank or 0) > 1
+
+
+def graph_of(
+    model: keras.Model, signature: list, time: int | None = None, opens: bool = False
+) -> "Graph":
     """The graph of a model for a file.
 
     Args:
         model: A model on the layers of this package.
         signature: The signature of its arguments.
-        time: T of the file; None is any that the model accepts.
+        time: T. None is that of the signature, or any if it is open.
+        opens: Whether the file has any T, if the model accepts any.
 
     Raises:
         ValueError: A layer cannot stream, or a stepper has no such layer.
@@ -131,10 +216,11 @@ def graph_of(model: keras.Model, signature: list, time: int | None = None) -> "G
     try:
         # WHY two: for one step some layers run Keras's implementation.
         stream = Stream(model, signature, 2)
-    except Exception:  # no number of steps is open, or there is an error that the next line finds
-        stream = export.stream_of(model, signature, None)
+    except Exception:  # the model does not accept two, or there is an error that the next line finds
+        stream = export.stream_of(model, signature, time, opens)
+    steps = time or _steps_of(signature, stream)
     try:
-        return Graph(stream, time or _steps_of(signature, stream))
+        return Graph(stream, None if opens and stream.sequences else steps)
     except Exception as error:  # Keras adds lines to the errors of its layers
         raise ValueError(one_line(error)) from error
 
@@ -358,6 +444,8 @@ class Graph:
                 activation=_ACTIVATION_OPS[op.type],
                 **fields,
             )
+        if (scaled := self._scaled(op, user)) is not None:
+            return scaled
         if op.type in step_layers.COMBINES and op.inputs[0].shape == op.inputs[1].shape:
             inputs = [self.value(x, user) for x in op.inputs]
             return self.add(
@@ -372,8 +460,24 @@ class Graph:
             return self.add("concatenate", op.name, inputs, inputs[0].has_time)
         raise ValueError(
             f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for "
-            f"it. {step_layers.ADVICE}"
+            f"it, such as Rescaling for x * scale + offset. {step_layers.ADVICE}"
         )
+
+    def _scaled(self, op: tf.Operation, user: str) -> Value | None:
+        """The Value of an operation of a tensor and constants, one number or one for each feature, or None."""
+        if (scaling := _scaling_of(op)) is None:
+            return None
+        x = self.value(scaling.x, user)
+        rank = scaling.x.shape.rank
+        size = scaling.x.shape[-1] if rank > 1 + x.has_time else 1
+        weights = {}
+        for name in ("scale", "offset"):
+            constant = np.asarray(getattr(scaling, name), np.float32)
+            of_features = constant.shape[-1:] == (size,) and constant.size == size
+            if constant.ndim > rank or not (of_features or constant.size == 1):
+                return None
+            weights[name] = np.broadcast_to(constant.reshape(-1), [size])
+        return self.add("scale", op.name, [x], x.has_time, weights=weights)
 
     def _run(self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
         """Calls a layer, and adds its node."""
@@ -515,6 +619,38 @@ def _split(
         return args[0], args[1:], kwargs
     first = next(iter(inspect.signature(layer.call).parameters))
     return kwargs[first], (), {name: value for name, value in kwargs.items() if name != first}
+
+
+class _Scaling(NamedTuple):
+    """x * scale + offset."""
+
+    x: tf.Tensor
+    scale: Any
+    offset: Any
+
+
+def _scaling_of(op: tf.Operation) -> _Scaling | None:
+    """The _Scaling that an operation of a tensor and a constant computes, such as 1 - x or x / 3, or None."""
+    if op.outputs[0].dtype != tf.float32:
+        return None
+    if op.type == "Neg":
+        return _Scaling(op.inputs[0], -1.0, 0.0)
+    is_bias = op.type == "BiasAdd" and op.get_attr("data_format") == b"NHWC"
+    if op.type not in ("AddV2", "Sub", "Mul", "RealDiv") and not is_bias:
+        return None
+    x, c = op.inputs[0], tf.get_static_value(op.inputs[1])
+    of_constant = c is None  # whether the constant comes first
+    if of_constant:
+        x, c = op.inputs[1], tf.get_static_value(op.inputs[0])
+    if c is None or tf.get_static_value(x) is not None:
+        return None
+    if is_bias or op.type == "AddV2":
+        return _Scaling(x, 1.0, c)
+    if op.type == "Sub":
+        return _Scaling(x, -1.0, c) if of_constant else _Scaling(x, 1.0, -c)
+    if op.type == "Mul":
+        return _Scaling(x, c, 0.0)
+    return None if of_constant or not np.all(c) else _Scaling(x, 1.0 / c, 0.0)
 
 
 def _attribute(value: Any) -> Any:

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._export import signatures, streamable, time_axes
 from tf_rnn_ops.keras._export.outputs import named
@@ -31,35 +32,39 @@ class Stream:
             None}.
         sequences: The names of the inputs that may have any number of steps in the model.
         all_sequences: The names of all inputs with the steps of the stream.
+        opened: The number of steps of the signature, if `opens` replaced it by 1; otherwise None.
         observe: A function for layer_calls.replaced that `function` calls layers with, or None.
     """
 
     observe: Callable | None = None
 
-    def __init__(self, model: keras.Model, signature: list, time: int | None = None) -> None:
+    def __init__(
+        self,
+        model: keras.Model,
+        signature: list,
+        time: int | None = None,
+        opens: bool = False,
+    ) -> None:
         """Finds the states.
 
         Args:
             model: The model. It does not change.
             signature: The signature of its arguments.
-            time: The number of steps of a call where it is open in the signature; None is 1.
+            time: The number of steps of a call. None is that of the signature, or 1 where it is open.
+            opens: Whether a number of steps in the signature counts as open if the model accepts others.
 
         Raises:
             ValueError: A layer needs the whole sequence, not only the steps of a call. A layer gets a
                 mask, or is called more than once. The model computes the initial states of a layer. The
-                initial states of a layer are inputs, but its final states are not outputs. `time` is
-                given, but no number of steps is open.
+                initial states of a layer are inputs, but its final states are not outputs. The model does not accept
+                `time`.
         """
         self._model = model
         axes = time_axes.find(model, signature, time)
         streamable.check(model, axes.calls)
-        arguments = keras.tree.map_structure(
-            lambda spec: _of_steps(spec, axes.sequences, time), signature
-        )
-        if time is not None and arguments == signature:
-            raise ValueError(
-                f"time must be None for a model without an input of an open number of steps, but it is {time}."
-            )
+        arguments = _of_steps(signature, axes, time, opens)
+        known = [s.shape[1] for s in keras.tree.flatten(signature) if s.name in axes.longer]
+        self.opened = next(filter(None, known), None) if opens and time is None else None
         self._inputs = [spec.name for spec in keras.tree.flatten(arguments)]
         self.sequences, self.all_sequences = axes.longer, axes.sequences
         batch = next((s.shape[0] for s in keras.tree.flatten(arguments) if s.shape.rank), None)
@@ -309,8 +314,20 @@ def _names(layer: keras.layers.Layer, structure: list, taken: set[str]) -> list[
     return found
 
 
-def _of_steps(spec: tf.TensorSpec, sequences: set[str], time: int | None) -> tf.TensorSpec:
-    """The spec of `time` steps if its number of steps is open."""
-    if spec.name not in sequences or spec.shape[1] is not None:
-        return spec
-    return tf.TensorSpec([spec.shape[0], time or 1, *spec.shape[2:]], spec.dtype, spec.name)
+def _of_steps(
+    signature: list, axes: time_axes.TimeAxes, time: int | None, opens: bool
+) -> list:
+    """The signature of a call. See Stream for the arguments."""
+    for spec in keras.tree.flatten(signature):
+        if spec.name not in axes.sequences:
+            continue
+        steps = spec.shape[1]
+        accepts_others = steps is None or spec.name in axes.longer
+        if time not in (None, steps) and not accepts_others:
+            raise ValueError(
+                f"time must be {steps} or None, because the model does not accept more steps of the input {spec.name!r}, but "
+                f"it is {time}. The error for more steps: {one_line(axes.reason) if axes.reason else 'none.'}"
+            ) from axes.reason
+        if accepts_others and (steps is None or time is not None or opens):
+            signature = signatures.with_size(signature, 1, time or 1, [spec.name])
+    return signature

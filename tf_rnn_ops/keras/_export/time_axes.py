@@ -49,11 +49,13 @@ class TimeAxes(NamedTuple):
         sequences: The names of the inputs with the steps of a stream, which reach the time of a recurrent
             layer or of a causal Conv1D. Each call of a stream needs all other inputs whole.
         longer: The names of the sequences that may have more steps than the model or the signature tells.
+        reason: The error of the model for more steps, if there are sequences but none may have more.
     """
 
     calls: list[Call]
     sequences: set[str]
     longer: set[str]
+    reason: Exception | None = None
 
 
 def of_any_length(model: keras.Model) -> Callable:
@@ -125,7 +127,7 @@ def find(model: keras.Model, signature: list, time: int | None = None) -> TimeAx
     # No input may be longer: the model is of one length, and its time is a dimension of this size.
     groups = [_Group([name], probe.of_size(probe.lengths[name])) for name in failed]
     groups = [group for group in groups if group.reaches_time]
-    return TimeAxes(_joined(probe.calls, groups), _names_of(groups), set())
+    return TimeAxes(_joined(probe.calls, groups), _names_of(groups), set(), probe.reason)
 
 
 class _Group(NamedTuple):
@@ -193,7 +195,10 @@ class _Probe:
     Attributes:
         lengths: {name of an input: its second size}, with a size for those that are open.
         calls: A list of Call with these lengths, in which nothing grows.
+        reason: The last error of the model for more steps.
     """
+
+    reason: Exception | None = None
 
     def __init__(self, model: keras.Model, signature: list, time: int | None) -> None:
         self._model, self._signature = model, signature
@@ -221,7 +226,8 @@ class _Probe:
         lengths = self.lengths | {name: 2 * self.lengths[name] for name in names}
         try:
             calls = self._traced(lengths)
-        except Exception:  # the layers of a model raise errors of any kind
+        except Exception as error:  # the layers of a model raise errors of any kind
+            self.reason = error
             return None
         numbers = _numbered(calls)
         return [

@@ -42,18 +42,20 @@ def count_as_called(model: keras.Model) -> None:
         _patches.put(model, "_called", True)
 
 
-def made_its_input(model: keras.Model) -> bool:
-    """Whether a Sequential made its Input itself, with the sizes of the first batch.
+def has_sizes_of_a_batch(model: keras.Model) -> bool:
+    """Whether Keras took the sizes of the Input of a Sequential from the first batch, so that nobody has given them.
 
-    Needs _layers and, of its Input, _auto_config with the arguments that Keras's build() gives: batch_shape and
-    dtype. Without them, and for a model from a file, the result is False. A user's Input with these arguments and
-    without a name also gives True.
+    Needs _layers and, of the Input, _auto_config with the arguments that Keras's build() or from_config() gives.
+    Without them the result is False. It is also False for a file of a model whose first batch was that of fit():
+    this file is equal to that of a model with an Input of an open batch size. An Input of the user without a name is
+    taken for one of Keras if it has batch_shape and dtype, or if it has a batch size and comes from a file.
     """
     first, *others = getattr(model, "_layers", None) or [None]
     config = getattr(getattr(first, "_auto_config", None), "config", {})
-    if config.get("sparse") is not None or not re.fullmatch(
-        r"input_layer(_\d+)?", getattr(first, "name", "")
-    ):
+    shape = config.get("batch_shape")
+    if not re.fullmatch(r"input_layer(_\d+)?", getattr(first, "name", "")) or not shape:
         return False
+    if isinstance(shape, list):  # from a file
+        return shape[0] is not None
     its_dtype = others[0].compute_dtype if others else None
-    return isinstance(config.get("batch_shape"), tuple) and config.get("dtype") == its_dtype
+    return config.get("sparse") is None and config.get("dtype") == its_dtype
