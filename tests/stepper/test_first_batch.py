@@ -196,14 +196,14 @@ def test_one_note_tells_the_sizes_of_the_first_batch(tmp_path):
         steppers.load(tmp_path / "fixed.rnn", time=5)
 
 
-def test_a_number_of_steps_that_the_model_does_not_accept():
-    inputs = keras.Input((4, SIZE))
-    flat = L.Flatten()(L.LSTM(2, **SEQUENCES)(inputs))
-    model = keras.Model(inputs, [L.GRU(2, **SEQUENCES)(inputs), L.Dense(2)(flat)])
-    with pytest.raises(ValueError):
+def test_a_number_of_steps_that_the_model_does_not_accept(tmp_path):
+    layers = [L.Reshape((4, 6)), L.LSTM(3, **SEQUENCES)]
+    model = keras.Sequential([keras.Input((4, 6)), *layers])
+    with pytest.raises(ValueError, match="time must be 4 .*, but it is 2"):
         rnn.stepper(model, time=2)
-    rows = keras.Sequential([keras.Input((None, 6)), L.Reshape((4, 6)), L.LSTM(3, **SEQUENCES)])
-    assert rnn.stepper(rows, time=4).time == 4
+    with pytest.raises(ValueError, match="time must be None .*, but it is 2"):
+        rnn.export(model, tmp_path / "m", time=2, print_fn=None)
+    assert rnn.stepper(keras.Sequential([keras.Input((None, 6)), *layers]), time=4).time == 4
 
 
 def test_a_signature_for_a_model_of_a_class(tmp_path):

@@ -327,8 +327,6 @@ def test_bad_input(model, tmp_path):
     )
     _refused(model, path, "opset is for the format 'onnx', but it is 18", opset=18)
     _refused(model, f"{path}.onnx", "opset must be 15 to 18 or None, but it is 9", opset=9)
-    fixed = [tf.TensorSpec([None, 4], tf.int32)]
-    _refused(model, path, "time must be None .*, but it is 3", input_signature=fixed, time=3)
     for name in ("m.onnx", "m.tflite", "m.xml"):
         _refused(model, tmp_path / name, "The end of 'm.* is that of the format", "tf_saved_model")
     with pytest.raises(TypeError, match="print_fn must be a function or None, but it is 'no'"):
