@@ -106,7 +106,12 @@ def stepper(
     return Stepper(content(model), batch_size, time, threads)
 
 
-def content(model: keras.Model) -> bytes:
+def content(
+    model: keras.Model,
+    batch_size: int | None = None,
+    time: int | None = None,
+    inputs: Any = None,
+) -> bytes:
     """The content of a file for a stepper of a model, with any B and T that the model accepts."""
     from tf_rnn_ops.keras._export import export
 
