@@ -66,7 +66,7 @@ class _States(dict[str, _Array]):
         )
 
     __setitem__ = __delitem__ = _raise
-    clear = pop = popitem = setdefault = update = _raise  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies of it are dicts of their owner.
@@ -290,10 +290,9 @@ class Stepper:
             FileExistsError: The file exists.
             OSError: It cannot be written.
         """
-        with self._turn():
-            content = self._content
+        content = self._current_content()
         with _atomic_write.atomic_write(pathlib.Path(path).expanduser()) as unfinished:
-            unfinished.write_bytes(self._renamed(content))
+            unfinished.write_bytes(content)
 
     def update(self, model: Any) -> None:
         """Takes over a model, such as one with the weights of further training. The values of the states stay.
@@ -328,8 +327,7 @@ class Stepper:
         elif isinstance(model, (bytes, bytearray, memoryview)):
             content = bytes(model)
         elif isinstance(model, Stepper):
-            with model._turn():
-                content = model._content
+            content = Stepper._current_content(model)
         elif sys.modules.get("keras") is None:
             raise TypeError(
                 "model must be a Keras model, the path or the bytes of a file, or a Stepper, but it is a "
@@ -354,6 +352,11 @@ class Stepper:
             # Another thread of the parent process may have had the lock.
             self._process, self._lock = os.getpid(), threading.Lock()
         return self._lock
+
+    def _current_content(self) -> bytes:
+        with self._turn():
+            content = self._content
+        return self._renamed(content)
 
     def _renamed(self, content: bytes) -> bytes:
         """A content with the names of this stepper, which an update does not change."""

@@ -215,8 +215,7 @@ PyObject* Update(PyObject*, PyObject* const* args, Py_ssize_t count) {
   View content;
   if (stepper == nullptr || !content.Get(args[1], PyBUF_SIMPLE)) return nullptr;
   void* const state = PyEval_SaveThread();
-  const int code =
-      rnn_step_update(stepper, content.data(), static_cast<size_t>(content.bytes()));
+  const int code = rnn_step_update(stepper, content.data(), static_cast<size_t>(content.bytes()));
   PyEval_RestoreThread(state);
   return NoneOr(code);
 }

@@ -71,8 +71,8 @@ Interface InterfaceOf(const Program& program) {
                              output.value->elements()});
   }
   for (const auto& state : program.states) {
-    found.states.push_back({state->name, RNN_STEP_FLOAT32, /*has_time=*/false, state->shape,
-                            state->elements});
+    found.states.push_back(
+        {state->name, RNN_STEP_FLOAT32, /*has_time=*/false, state->shape, state->elements});
   }
   return found;
 }
@@ -315,11 +315,10 @@ Status MakeProgram(const void* bytes, size_t size, int64_t batch, int64_t time,
 std::string ToText(const std::vector<Tensor>& tensors) {
   std::string text;
   for (const Tensor& tensor : tensors) {
-    text += rnn_ops::StrCat(
-        text.empty() ? "" : ", ", "'", tensor.name, "' (",
-        tensor.type == RNN_STEP_FLOAT32 ? "float32 " : "int32 ",
-        rnn_ops::ToString(rnn_ops::PartialShape::Of(tensor.shape)),
-        tensor.has_time ? ", with time)" : ")");
+    text += rnn_ops::StrCat(text.empty() ? "" : ", ", "'", tensor.name, "' (",
+                            tensor.type == RNN_STEP_FLOAT32 ? "float32 " : "int32 ",
+                            rnn_ops::ToString(rnn_ops::PartialShape::Of(tensor.shape)),
+                            tensor.has_time ? ", with time)" : ")");
   }
   return text.empty() ? "(none)" : text;
 }
@@ -333,11 +332,10 @@ Status CheckAgree(const char* what, const std::vector<Tensor>& wanted,
   for (size_t k = 0; agree && k < wanted.size(); ++k) {
     const Tensor &a = wanted[k], &b = given[k];
     const bool has_name_of_other =
-        a.name != b.name && std::any_of(wanted.begin(), wanted.end(), [&b](const Tensor& other) {
-          return other.name == b.name;
-        });
-    agree = a.type == b.type && a.has_time == b.has_time && a.shape == b.shape &&
-            !has_name_of_other;
+        a.name != b.name && std::any_of(wanted.begin(), wanted.end(),
+                                        [&b](const Tensor& other) { return other.name == b.name; });
+    agree =
+        a.type == b.type && a.has_time == b.has_time && a.shape == b.shape && !has_name_of_other;
   }
   if (agree) return Status();
   return InvalidArgument("The model must have the ", what, " ", ToText(wanted), ", but it has ",
@@ -347,12 +345,9 @@ Status CheckAgree(const char* what, const std::vector<Tensor>& wanted,
 RnnStepTensor TensorOf(const std::vector<Tensor>& tensors, int k) {
   if (k < 0 || static_cast<size_t>(k) >= tensors.size()) return {};
   const Tensor& tensor = tensors[k];
-  return {tensor.name.c_str(),
-          tensor.type,
-          tensor.has_time,
-          static_cast<int>(tensor.shape.size()),
-          tensor.shape.data(),
-          tensor.elements};
+  return {tensor.name.c_str(), tensor.type,
+          tensor.has_time,     static_cast<int>(tensor.shape.size()),
+          tensor.shape.data(), tensor.elements};
 }
 
 }  // namespace

@@ -247,7 +247,7 @@ def test_updates_during_calls():
     def update(first):
         for k in range(40):
             stepper.update(sources[(first + k) % 2])
-            assert stepper._renamed(stepper._content) == content
+            assert stepper._current_content() == content
 
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         caller = pool.submit(call)
