@@ -78,7 +78,8 @@ class Stepper:
 
     A stepper has a copy of the weights: it does not see later changes of a model. One thread may use a
     stepper at a time; several steppers run side by side, and any thread may update() a stepper. A stepper can be
-    copied and pickled, with its states.
+    copied and pickled, with its states. A process that is forked while another thread calls or updates a stepper
+    cannot use that stepper.
 
     Attributes:
         inputs: A tuple of Tensor.
@@ -137,7 +138,7 @@ class Stepper:
         self._threads = int(threads)
         # The shape of the result of a call with one input and one output.
         self._shape = self._outputs[0].shape if len(lists[0]) == len(lists[1]) == 1 else None
-        self._process, self._lock = os.getpid(), threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -350,7 +351,7 @@ class Stepper:
         """The lock under which the content and the model of the calls change together. No call waits for it."""
         if self._process != os.getpid():
             # Another thread of the parent process may have had the lock.
-            self._process, self._lock = os.getpid(), threading.Lock()
+            self._lock, self._process = threading.Lock(), os.getpid()
         return self._lock
 
     def _current_content(self) -> bytes:
@@ -511,7 +512,7 @@ def _converted(what: str, tensor: Tensor, value: Any) -> _Array:
     if array.shape != tensor.shape:
         raise ValueError(
             f"{named} must have the shape {list(tensor.shape)}, {_sizes_of(tensor)}, but its shape is "
-            f"{list(array.shape)}."
+            f"{list(array.shape)}{_other_sizes(tensor, array.shape)}."
         )
     if tensor.dtype == "int32" and array.size:
         # An Input of Keras is float32 if nothing else is asked for, also for an Embedding.
@@ -537,6 +538,13 @@ def _sizes_of(tensor: Tensor) -> str:
     if not tensor.has_time:
         return f"for {streams}"
     return f"{'one step' if rest[0] == 1 else f'{rest[0]} steps'} of {streams}"
+
+
+def _other_sizes(tensor: Tensor, shape: tuple[int, ...]) -> str:
+    """The arguments of a stepper for which a shape is right, if there are any."""
+    if not tensor.has_time or len(shape) != len(tensor.shape) or shape[2:] != tensor.shape[2:]:
+        return ""
+    return f", which is that for batch_size={shape[0]} and time={shape[1]}"
 
 
 def _check_out(tensor: Tensor, array: Any) -> None:

@@ -4,6 +4,7 @@ import concurrent.futures
 import copy
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -321,6 +322,7 @@ def test_errors_name_what_the_caller_gave(stepper, x):
         (lambda: stepper(part, out=[[[1, 2], [3]]]), "out .*'output_0'"),
         (lambda: stepper(part.tolist()), "inputs .*list .* 2 items.*numpy"),
         (lambda: stepper(part * np.float64(1e39)), r"'x' must fit float32.*e\+3"),
+        (lambda: stepper(x[:, :3]), r"2 streams.*batch_size=2 and time=3"),
         (lambda: steppers.Stepper(one)(x[0, 0]), r"\[1, 1, 3\], one step of one stream"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -517,10 +519,12 @@ def test_every_instruction_set_without_tensorflow(stepper, path, x, tmp_path, is
 def test_a_forked_process_goes_on(stepper, x):
     run(stepper, x[:, :2])
     reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, stepper(x[:, 2:3]).tobytes())
-        os._exit(0)
+    with stepper._turn():  # as in an update of another thread
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)  # ends a process that waits forever
+            os.write(writer, copy.copy(stepper)(x[:, 2:3]).tobytes())
+            os._exit(0)
     os.waitpid(child, 0)
     np.testing.assert_array_equal(
         np.frombuffer(os.read(reader, 1000), np.float32).reshape(2, 1, 4), stepper(x[:, 2:3])
