@@ -17,7 +17,7 @@ from typing import Any, Mapping, NamedTuple, NoReturn, Sequence, overload
 import numpy as np
 import numpy.typing as npt
 
-from tf_rnn_ops import _atomic_write, _lazy, _step_file
+from tf_rnn_ops import _atomic_write, _lazy, _step_arrays, _step_file
 
 try:
     from tf_rnn_ops import _tf_rnn_ops_step_python as _native
@@ -127,7 +127,8 @@ class Stepper:
         self._native = _native.new(
             self._content, int(batch_size or 0), int(time or 0), int(threads)
         )
-        self._batch_size, self._time, *lists = _native.describe(self._native)
+        batch, steps, *lists = _native.describe(self._native)
+        self._batch_size, self._time = int(batch), int(steps)
         self._inputs, self._outputs, self._states = (
             tuple(
                 Tensor(name, dtype, tuple(shape), has_time)
@@ -194,15 +195,17 @@ class Stepper:
     def _call_converted(self, inputs: Any, out: Any) -> Any:
         of_list = "In the list of arrays, the" if isinstance(inputs, (list, tuple)) else "The"
         arrays = [
-            _converted(f"{of_list} input", tensor, value)
-            for tensor, value in zip(self._inputs, _in_order("inputs", self._inputs, inputs))
+            _step_arrays.converted(f"{of_list} input", tensor, value)
+            for tensor, value in zip(
+                self._inputs, _step_arrays.in_order("inputs", self._inputs, inputs)
+            )
         ]
         if out is None:
             results = [np.empty(tensor.shape, np.float32) for tensor in self._outputs]
         else:
-            results = _in_order("out", self._outputs, out)
+            results = _step_arrays.in_order("out", self._outputs, out)
             for tensor, array in zip(self._outputs, results):
-                _check_out(tensor, array)
+                _step_arrays.check_out(tensor, array)
         if not _native.call(self._native, *arrays, *results):
             raise RuntimeError("The kernels do not accept the arrays of this call.")
         if len(results) == 1:
@@ -220,7 +223,8 @@ class Stepper:
             RuntimeError: Another thread uses the stepper.
         """
         if rows is None:
-            return _native.reset(self._native)
+            _native.reset(self._native)
+            return
         if isinstance(rows, Iterable) and not isinstance(
             rows, (np.ndarray, Mapping, str, bytes, bytearray)
         ):
@@ -241,7 +245,7 @@ class Stepper:
             raise ValueError(
                 f"rows must be from 0 to {self._batch_size - 1}, but they are {rows!r}."
             )
-        return _native.reset(self._native, np.ascontiguousarray(numbers, np.int64))
+        _native.reset(self._native, np.ascontiguousarray(numbers, np.int64))
 
     @property
     def states(self) -> Mapping[str, _Array]:
@@ -263,14 +267,16 @@ class Stepper:
             raise ValueError(
                 f"states must be a dict of arrays, but it is a {type(values).__name__}."
             )
-        values = _with_names_of(self._states, values)
+        values = _step_arrays.with_names_of(self._states, values)
         arrays = [
             (k, values[tensor.name])
             for k, tensor in enumerate(self._states)
             if tensor.name in values
         ]
         if not _native.set_states(self._native, *itertools.chain.from_iterable(arrays)):
-            converted = [(k, _converted("The state", self._states[k], a)) for k, a in arrays]
+            converted = [
+                (k, _step_arrays.converted("The state", self._states[k], a)) for k, a in arrays
+            ]
             _native.set_states(self._native, *itertools.chain.from_iterable(converted))
 
     def _copy_states(self) -> dict[str, _Array]:
@@ -438,135 +444,6 @@ def _check_number(name: str, size: Any) -> None:
     is_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
     if not is_number or not 0 < size < 2**31:
         raise ValueError(f"{name} must be a positive integer, but it is {size!r}.")
-
-
-def _in_order(argument: str, tensors: Sequence[Tensor], values: Any) -> list[Any]:
-    """The values for tensors, of an array, a list of arrays or a dict, which is the argument of a call."""
-    names = [tensor.name for tensor in tensors]
-    if isinstance(values, Mapping):
-        if set(values) != set(names):
-            raise ValueError(f"{argument} must have the names {names}, but it has {list(values)}.")
-        return [values[name] for name in names]
-    if isinstance(values, (list, tuple)):
-        if len(values) != len(names):
-            raise ValueError(
-                f"{argument} must be a list of one array for each of {names}, but it has {len(values)} items. Make an "
-                "array of a list of numbers with numpy.array()."
-            )
-        return list(values)
-    if len(names) > 1:
-        raise ValueError(
-            f"{argument} must be a list or a dict with an array for each of {names}, but it is a {type(values).__name__}."
-        )
-    return [values]
-
-
-def _with_names_of(tensors: Sequence[Tensor], values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """States with the names of a stepper. Those of another model have other names, but perhaps the same order."""
-    names = [tensor.name for tensor in tensors]
-    unknown = [name for name in values if name not in names]
-    if not unknown:
-        return values
-    message = f"states has {unknown[0]!r}, but the states are {names}"
-    if len(unknown) < len(values) or len(values) != len(names):
-        raise ValueError(
-            f"{message}. Without any of these names, an array for each of them in this order is possible."
-        )
-    for tensor, name in zip(tensors, values):
-        shape = _array("The state", tensor, values[name]).shape
-        # WHY the ends: sorted names have another order, and h and c of an LSTM have one shape.
-        if shape != tensor.shape or _end(name) != _end(tensor.name):
-            raise ValueError(
-                f"{message}. They are not the same in this order: {name!r} of the shape {list(shape)} cannot be "
-                f"{tensor.name!r} of the shape {list(tensor.shape)}. Rename them as those of the stepper."
-            )
-    return dict(zip(names, values.values()))
-
-
-def _end(name: str) -> str:
-    """What follows the name of the layer in the name of a state: 'h', 'c' or 'x'."""
-    end = str(name).rstrip("_0123456789").rpartition("_")[2]
-    return end if end in ("h", "c", "x") else ""
-
-
-def _array(what: str, tensor: Tensor, value: Any) -> _Array:
-    try:
-        return np.asarray(value)
-    except ValueError as error:  # lists of different lengths
-        raise ValueError(
-            f"{what} {tensor.name!r} must be an array, but it is not: {error}"
-        ) from None
-
-
-def _converted(what: str, tensor: Tensor, value: Any) -> _Array:
-    """The value as a dense array of the type and shape of a tensor, which messages call `what`."""
-    array = _array(what, tensor, value)
-    named = f"{what} {tensor.name!r}"
-    if array.dtype.kind == "V" and np.can_cast(array.dtype, np.float32):
-        array = array.astype(np.float32)  # bfloat16 and others of ml_dtypes
-    if array.dtype.kind not in "fiub":
-        numbers = "numbers" if tensor.dtype == "float32" else "integers"
-        raise ValueError(
-            f"{named} must be an array of {numbers} ({tensor.dtype}), but its dtype is {array.dtype}."
-        )
-    if array.shape != tensor.shape:
-        raise ValueError(
-            f"{named} must have the shape {list(tensor.shape)}, {_sizes_of(tensor)}, but its shape is "
-            f"{list(array.shape)}{_other_sizes(tensor, array.shape)}."
-        )
-    if tensor.dtype == "int32" and array.size:
-        # An Input of Keras is float32 if nothing else is asked for, also for an Embedding.
-        if array.dtype.kind == "f" and (wrong := array[array != np.floor(array)]).size:
-            raise ValueError(f"{named} must be integers, but it has {wrong[0]}.")
-        if not -(2**31) <= array.min() <= array.max() < 2**31:
-            raise ValueError(
-                f"{named} must fit int32, but its values are from {array.min()} to {array.max()}."
-            )
-    elif array.dtype.kind == "f" and array.dtype.itemsize > 4:
-        with np.errstate(over="ignore"):
-            overflows = np.isinf(array.astype(np.float32)) & np.isfinite(array)
-        if (wrong := array[overflows]).size:
-            raise ValueError(f"{named} must fit float32, but it has {wrong[0]}.")
-    # A copy at another address: numpy may give a view of what is not aligned.
-    return np.require(array, tensor.dtype, ["C", "A"])
-
-
-def _sizes_of(tensor: Tensor) -> str:
-    """What B and T in the shape of a tensor are."""
-    batch, *rest = tensor.shape
-    streams = "one stream" if batch == 1 else f"{batch} streams"
-    if not tensor.has_time:
-        return f"for {streams}"
-    return f"{'one step' if rest[0] == 1 else f'{rest[0]} steps'} of {streams}"
-
-
-def _other_sizes(tensor: Tensor, shape: tuple[int, ...]) -> str:
-    """The arguments of a stepper for which a shape is right, if there are any."""
-    if not tensor.has_time or len(shape) != len(tensor.shape) or shape[2:] != tensor.shape[2:]:
-        return ""
-    return f", which is that for batch_size={shape[0]} and time={shape[1]}"
-
-
-def _check_out(tensor: Tensor, array: Any) -> None:
-    fits = (
-        isinstance(array, np.ndarray)
-        and array.dtype == np.float32
-        and array.shape == tensor.shape
-        and array.flags.c_contiguous
-        and array.flags.aligned
-        and array.flags.writeable
-    )
-    if not fits:
-        form = type(array).__name__
-        if isinstance(array, np.ndarray):
-            form = f"{array.dtype} array of the shape {list(array.shape)}"
-            form += "" if array.flags.c_contiguous else " that is not contiguous"
-            form += "" if array.flags.aligned else " that is not aligned"
-            form += "" if array.flags.writeable else " that is read-only"
-        raise ValueError(
-            f"out must be a writable, aligned, contiguous float32 array of the shape {list(tensor.shape)} for {tensor.name!r}, but "
-            f"it is a {form}."
-        )
 
 
 __getattr__, __dir__ = _lazy.attach(__name__, __all__)

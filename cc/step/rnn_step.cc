@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "cc/core/op/shapes.h"
 #include "cc/core/runtime/float_environment.h"
 #include "cc/core/runtime/team.h"
 #include "cc/core/status.h"
 #include "cc/cpu/dispatch/dispatch.h"
+#include "cc/step/interface.h"
 #include "cc/step/model_file.h"
 #include "cc/step/program.h"
 #include "cc/step/workers.h"
@@ -28,19 +28,6 @@ using rnn_ops::InvalidArgument;
 using rnn_ops::Status;
 
 namespace rnn_ops::step {
-
-// An input, an output or a state, as callers see it.
-struct Tensor {
-  std::string name;
-  int type;
-  bool has_time;
-  std::vector<int64_t> shape;
-  int64_t elements;
-};
-
-struct Interface {
-  std::vector<Tensor> inputs, outputs, states;
-};
 
 // Note [Updates]
 // An update builds its program beside the calls and exchanges it for that of the stepper between
@@ -57,25 +44,6 @@ struct Offer {
   std::unique_ptr<Program> program;  // after the exchange the old one
   std::atomic<bool> taken{false};
 };
-
-Interface InterfaceOf(const Program& program) {
-  Interface found;
-  for (size_t k = 0; k < program.inputs.size(); ++k) {
-    const Value& value = *program.inputs[k];
-    const bool is_float = value.type == ElementType::kFloat32;
-    found.inputs.push_back({value.name, is_float ? RNN_STEP_FLOAT32 : RNN_STEP_INT32,
-                            value.has_time, program.input_shapes[k], value.elements()});
-  }
-  for (const auto& output : program.outputs) {
-    found.outputs.push_back({output.name, RNN_STEP_FLOAT32, output.value->has_time, output.shape,
-                             output.value->elements()});
-  }
-  for (const auto& state : program.states) {
-    found.states.push_back(
-        {state->name, RNN_STEP_FLOAT32, /*has_time=*/false, state->shape, state->elements});
-  }
-  return found;
-}
 
 }  // namespace rnn_ops::step
 
@@ -312,36 +280,6 @@ Status MakeProgram(const void* bytes, size_t size, int64_t batch, int64_t time,
   return Status(status.code(), purpose + ": " + status.message() + ".");
 }
 
-std::string ToText(const std::vector<Tensor>& tensors) {
-  std::string text;
-  for (const Tensor& tensor : tensors) {
-    text += rnn_ops::StrCat(text.empty() ? "" : ", ", "'", tensor.name, "' (",
-                            tensor.type == RNN_STEP_FLOAT32 ? "float32 " : "int32 ",
-                            rnn_ops::ToString(rnn_ops::PartialShape::Of(tensor.shape)),
-                            tensor.has_time ? ", with time)" : ")");
-  }
-  return text.empty() ? "(none)" : text;
-}
-
-// Returns InvalidArgument unless the tensors of another model agree in all but their names. WHY
-// names may differ: Keras numbers its names, so an equal model may have others. A name that belongs
-// to another tensor of the stepper is an error: the order is then another one.
-Status CheckAgree(const char* what, const std::vector<Tensor>& wanted,
-                  const std::vector<Tensor>& given) {
-  bool agree = wanted.size() == given.size();
-  for (size_t k = 0; agree && k < wanted.size(); ++k) {
-    const Tensor &a = wanted[k], &b = given[k];
-    const bool has_name_of_other =
-        a.name != b.name && std::any_of(wanted.begin(), wanted.end(),
-                                        [&b](const Tensor& other) { return other.name == b.name; });
-    agree =
-        a.type == b.type && a.has_time == b.has_time && a.shape == b.shape && !has_name_of_other;
-  }
-  if (agree) return Status();
-  return InvalidArgument("The model must have the ", what, " ", ToText(wanted), ", but it has ",
-                         ToText(given), ".");
-}
-
 RnnStepTensor TensorOf(const std::vector<Tensor>& tensors, int k) {
   if (k < 0 || static_cast<size_t>(k) >= tensors.size()) return {};
   const Tensor& tensor = tensors[k];
@@ -487,10 +425,8 @@ RNN_STEP_EXPORT int rnn_step_update(RnnStepper* stepper, const void* bytes, size
     std::unique_ptr<Program> program;
     RNN_OPS_RETURN_IF_ERROR(
         MakeProgram(bytes, size, stepper->batch, stepper->time, purpose, &program));
-    const Interface &wanted = stepper->interface, given = rnn_ops::step::InterfaceOf(*program);
-    RNN_OPS_RETURN_IF_ERROR(CheckAgree("inputs", wanted.inputs, given.inputs));
-    RNN_OPS_RETURN_IF_ERROR(CheckAgree("outputs", wanted.outputs, given.outputs));
-    RNN_OPS_RETURN_IF_ERROR(CheckAgree("states", wanted.states, given.states));
+    const Interface& wanted = stepper->interface;
+    RNN_OPS_RETURN_IF_ERROR(CheckAgree(wanted, rnn_ops::step::InterfaceOf(*program)));
     // Errors of nodes have the names of inputs.
     for (size_t k = 0; k < wanted.inputs.size(); ++k) {
       program->inputs[k]->name = wanted.inputs[k].name;
