@@ -1,15 +1,16 @@
 """Writes the file of a stepper: a safetensors container whose metadata has the graph as JSON. docs/step-format.md."""
 
+import itertools
 import json
 import struct
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
 # The names that cc/step/model_file.h expects.
 _FORMAT, _VERSION = "tf_rnn_ops.step", "1"
 _DTYPES = {"float32": "F32", "int8": "I8"}
-# Tensors begin at multiples of this many bytes.
+# The first tensor begins at a multiple of this many bytes.
 _ALIGNMENT = 64
 
 
@@ -36,8 +37,55 @@ def content(graph: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> byte
             "data_offsets": offsets,
         }
         end = offsets[1]
+    arrays = (np.ascontiguousarray(array).tobytes() for array in tensors.values())
+    return _file(header, *arrays)
+
+
+def with_names(
+    content: bytes, inputs: Sequence[str], outputs: Sequence[str], states: Sequence[str]
+) -> bytes:
+    """The content of a file with other names for its inputs, outputs and states.
+
+    Args:
+        content: The content of a file that the reader accepts.
+        inputs: A name for each input.
+        outputs: A name for each output.
+        states: A name for each state.
+    """
+    (length,) = struct.unpack_from("<Q", content)
+    begin = struct.calcsize("<Q")
+    header = json.loads(content[begin : begin + length])
+    graph = json.loads(header["__metadata__"]["graph"])
+    nodes = graph["nodes"]
+    of_states = [name for node in nodes for name in node.get("states", ())]
+    # A convolution of one step has no state, but a file may give it a name: then the names stay.
+    new_states = dict(zip(of_states, states)) if len(of_states) == len(states) else {}
+    values = {tensor["name"]: name for tensor, name in zip(graph["inputs"], inputs)}
+    inner = [name for node in nodes for name in node["outputs"] if name]
+    taken = {*inputs, *inner}
+    for name in inner:
+        if name in inputs:
+            values[name] = next(
+                free for k in itertools.count(1) if (free := f"{name}_{k}") not in taken
+            )
+            taken.add(values[name])
+    for tensor in graph["inputs"]:
+        tensor["name"] = values[tensor["name"]]
+    for node in nodes:
+        for field in ("inputs", "outputs"):
+            node[field] = [values.get(name, name) for name in node[field]]
+        if "states" in node:
+            node["states"] = [new_states.get(name, name) for name in node["states"]]
+    for output, name in zip(graph["outputs"], outputs):
+        output["name"], output["value"] = name, values.get(output["value"], output["value"])
+    if graph == json.loads(header["__metadata__"]["graph"]):
+        return content
+    header["__metadata__"]["graph"] = json.dumps(graph, allow_nan=False)
+    return _file(header, content[begin + length :])
+
+
+def _file(header: Mapping[str, Any], *data: bytes) -> bytes:
     text = json.dumps(header).encode()
     # The readers of the format accept spaces behind the header.
     text += b" " * (-(len(text) + 8) % _ALIGNMENT)
-    arrays = (np.ascontiguousarray(array).tobytes() for array in tensors.values())
-    return b"".join([struct.pack("<Q", len(text)), text, *arrays])
+    return b"".join([struct.pack("<Q", len(text)), text, *data])

@@ -6,15 +6,18 @@ tf_rnn_ops.keras.export(model, "model.rnn", streaming=True)
 tf_rnn_ops.stepper.load(path)       a stepper of the file, which needs only numpy
 """
 
+import itertools
 import os
 import pathlib
+import sys
+import threading
 from collections.abc import Iterable
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, NoReturn, Sequence, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from tf_rnn_ops import _atomic_write, _lazy
+from tf_rnn_ops import _atomic_write, _lazy, _step_arrays, _step_file
 
 try:
     from tf_rnn_ops import _tf_rnn_ops_step_python as _native
@@ -27,6 +30,9 @@ except ImportError as _error:
 __all__ = ["Stepper", "Tensor", "isa", "load"]
 
 _Array = npt.NDArray[Any]
+_Result = npt.NDArray[np.float32]
+# An array, an array for each input, or {name of an input: array}.
+_Inputs = npt.ArrayLike | Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 
 
 class Tensor(NamedTuple):
@@ -50,15 +56,34 @@ class Tensor(NamedTuple):
     has_time: bool
 
 
+class _States(dict[str, _Array]):
+    """Copies of the states of a stepper. A change would not change the stepper, so every change raises an error."""
+
+    def _raise(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "The states of a stepper are copies that cannot be changed. Assign a dict to `states` of the stepper, such "
+            "as {name: array}, which sets the states that it names."
+        )
+
+    __setitem__ = __delitem__ = _raise
+    clear = pop = popitem = setdefault = update = _raise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies of it are dicts of their owner.
+        return dict, (dict(self),)
+
+
 class Stepper:
     """A model that processes T steps of B streams in each call, and keeps the states in between.
 
     A stepper has a copy of the weights: it does not see later changes of a model. One thread may use a
-    stepper at a time; several steppers run side by side. A stepper can be copied and pickled, with its states.
+    stepper at a time; several steppers run side by side, and any thread may update() a stepper. A stepper can be
+    copied and pickled, with its states. A process that is forked while another thread calls or updates a stepper
+    cannot use that stepper.
 
     Attributes:
-        inputs: A list of Tensor.
-        outputs: A list of Tensor.
+        inputs: A tuple of Tensor.
+        outputs: A tuple of Tensor.
         batch_size: B.
         time: T, the steps of a call.
         threads: The most threads of a call.
@@ -102,24 +127,55 @@ class Stepper:
         self._native = _native.new(
             self._content, int(batch_size or 0), int(time or 0), int(threads)
         )
-        self.batch_size, self.time, *lists = _native.describe(self._native)
-        self.inputs, self.outputs, self._states = (
-            [
+        batch, steps, *lists = _native.describe(self._native)
+        self._batch_size, self._time = int(batch), int(steps)
+        self._inputs, self._outputs, self._states = (
+            tuple(
                 Tensor(name, dtype, tuple(shape), has_time)
                 for name, dtype, shape, has_time in tensors
-            ]
+            )
             for tensors in lists
         )
-        self.threads = int(threads)
+        self._threads = int(threads)
         # The shape of the result of a call with one input and one output.
-        self._shape = self.outputs[0].shape if len(lists[0]) == len(lists[1]) == 1 else None
+        self._shape = self._outputs[0].shape if len(lists[0]) == len(lists[1]) == 1 else None
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        return self._outputs
+
+    @property
+    def batch_size(self) -> int:
+        return self._batch_size
+
+    @property
+    def time(self) -> int:
+        return self._time
+
+    @property
+    def threads(self) -> int:
+        return self._threads
+
+    @overload
+    def __call__(self, inputs: _Inputs, out: _Result) -> _Result: ...
+
+    @overload
+    def __call__(
+        self, inputs: _Inputs, out: Sequence[_Result] | Mapping[str, _Result] | None = None
+    ) -> _Result | dict[str, _Result]: ...
 
     def __call__(self, inputs: Any, out: Any = None) -> Any:
         """Runs the next T steps of every stream.
 
         Args:
             inputs: An array, a list of arrays in the order of `inputs`, or {name: array}. Other dtypes are
-                converted as numpy converts to the same kind, float64 to float32, and floats without a fraction to int32.
+                converted as numpy converts to the same kind, float64 and bfloat16 to float32, and floats without a
+                fraction to int32.
             out: Arrays for the results, in the same forms: float32, of the shapes of `outputs`, contiguous and
                 aligned. They must not overlap the inputs. None makes new ones.
 
@@ -128,7 +184,7 @@ class Stepper:
 
         Raises:
             ValueError: An array does not fit. The states are then those before the call.
-            RuntimeError: Another thread uses the stepper.
+            RuntimeError: Another thread uses the stepper. An update() of another thread raises no error.
         """
         if self._shape is not None:
             result = np.empty(self._shape, np.float32) if out is None else out
@@ -137,62 +193,73 @@ class Stepper:
         return self._call_converted(inputs, out)
 
     def _call_converted(self, inputs: Any, out: Any) -> Any:
+        of_list = "In the list of arrays, the" if isinstance(inputs, (list, tuple)) else "The"
         arrays = [
-            _converted("The input", tensor, value)
-            for tensor, value in zip(self.inputs, _in_order("inputs", self.inputs, inputs))
+            _step_arrays.converted(f"{of_list} input", tensor, value)
+            for tensor, value in zip(
+                self._inputs, _step_arrays.in_order("inputs", self._inputs, inputs)
+            )
         ]
         if out is None:
-            results = [np.empty(tensor.shape, np.float32) for tensor in self.outputs]
+            results = [np.empty(tensor.shape, np.float32) for tensor in self._outputs]
         else:
-            results = _in_order("out", self.outputs, out)
-            for tensor, array in zip(self.outputs, results):
-                _check_out(tensor, array)
+            results = _step_arrays.in_order("out", self._outputs, out)
+            for tensor, array in zip(self._outputs, results):
+                _step_arrays.check_out(tensor, array)
         if not _native.call(self._native, *arrays, *results):
             raise RuntimeError("The kernels do not accept the arrays of this call.")
         if len(results) == 1:
             return results[0]
-        return {tensor.name: array for tensor, array in zip(self.outputs, results)}
+        return {tensor.name: array for tensor, array in zip(self._outputs, results)}
 
     def reset(self, rows: Iterable[int] | int | None = None) -> None:
         """Begins new streams, whose states are zeros.
 
         Args:
-            rows: A row of the batch, or several; None is all rows.
+            rows: A row of the batch, or several, or a mask: an array of B bools. None is all rows.
 
         Raises:
             ValueError: A row is not one of the batch.
+            RuntimeError: Another thread uses the stepper.
         """
         if rows is None:
-            return _native.reset(self._native)
+            _native.reset(self._native)
+            return
         if isinstance(rows, Iterable) and not isinstance(
             rows, (np.ndarray, Mapping, str, bytes, bytearray)
         ):
             rows = list(rows)
         try:
-            numbers = np.atleast_1d(np.asarray(rows))
+            numbers = np.asarray(rows)
         except ValueError:  # lists of different lengths
             numbers = np.empty((0, 0))
+        if numbers.dtype == bool and numbers.shape == (self._batch_size,):
+            numbers = np.flatnonzero(numbers)
+        numbers = np.atleast_1d(numbers)
         if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
             raise ValueError(
-                f"rows must be an integer or a list of integers, but they are {rows!r}."
+                f"rows must be an integer, a list of integers or an array of {self._batch_size} bools, but they are "
+                f"{rows!r}."
             )
-        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.batch_size:
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self._batch_size:
             raise ValueError(
-                f"rows must be from 0 to {self.batch_size - 1}, but they are {rows!r}."
+                f"rows must be from 0 to {self._batch_size - 1}, but they are {rows!r}."
             )
-        return _native.reset(self._native, np.ascontiguousarray(numbers, np.int64))
+        _native.reset(self._native, np.ascontiguousarray(numbers, np.int64))
 
     @property
-    def states(self) -> dict[str, _Array]:
-        """Copies of the states: {name: array of the shape [B, ...]}.
+    def states(self) -> Mapping[str, _Array]:
+        """Copies of the states, a dict {name: array of the shape [B, ...]} that cannot be changed.
 
-        A dict that is assigned sets the states that it names. Raises ValueError if a name or a shape is wrong.
+        A dict that is assigned sets the states that it names, all between the same two calls. If it has an array for
+        each state and none of the names, as the states of a model that was built again, the order counts.
+
+        Raises ValueError if a name or a shape is wrong, and RuntimeError if another thread uses the stepper.
         """
-        found = {}
-        for k, tensor in enumerate(self._states):
-            found[tensor.name] = np.empty(tensor.shape, np.float32)
-            _native.get_state(self._native, k, found[tensor.name])
-        return found
+        states = self._copy_states()
+        for array in states.values():
+            array.setflags(write=False)
+        return _States(states)
 
     @states.setter
     def states(self, values: Mapping[str, Any]) -> None:
@@ -200,18 +267,28 @@ class Stepper:
             raise ValueError(
                 f"states must be a dict of arrays, but it is a {type(values).__name__}."
             )
-        numbers = {tensor.name: k for k, tensor in enumerate(self._states)}
-        if unknown := [name for name in values if name not in numbers]:
-            raise ValueError(f"states has {unknown[0]!r}, but the states are {list(numbers)}.")
-        arrays = {
-            name: _converted("The state", self._states[numbers[name]], values[name])
-            for name in values
-        }
-        for name, array in arrays.items():
-            _native.set_state(self._native, numbers[name], array)
+        values = _step_arrays.with_names_of(self._states, values)
+        arrays = [
+            (k, values[tensor.name])
+            for k, tensor in enumerate(self._states)
+            if tensor.name in values
+        ]
+        if not _native.set_states(self._native, *itertools.chain.from_iterable(arrays)):
+            converted = [
+                (k, _step_arrays.converted("The state", self._states[k], a)) for k, a in arrays
+            ]
+            _native.set_states(self._native, *itertools.chain.from_iterable(converted))
+
+    def _copy_states(self) -> dict[str, _Array]:
+        states = {tensor.name: np.empty(tensor.shape, np.float32) for tensor in self._states}
+        _native.get_states(self._native, *states.values())
+        return states
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file for load(), without the states.
+
+        The file works with every B and T that the model accepts, also if this stepper has other ones: `export` with
+        `batch_size` and `time` writes a file that has only these.
 
         Args:
             path: The file, which must not exist. Its parent folders are created.
@@ -220,36 +297,78 @@ class Stepper:
             FileExistsError: The file exists.
             OSError: It cannot be written.
         """
+        content = self._current_content()
         with _atomic_write.atomic_write(pathlib.Path(path).expanduser()) as unfinished:
-            unfinished.write_bytes(self._content)
+            unfinished.write_bytes(content)
 
     def update(self, model: Any) -> None:
         """Takes over a model, such as one with the weights of further training. The values of the states stay.
 
+        Any thread may update a stepper that another one calls. No call raises an error for it, and no step is lost:
+        a call that runs ends with the old model, and the next one uses the new model. Calls run while the update
+        prepares the model. For a file, that takes as long as load(); a Keras model is traced first, which takes some
+        tenths of a second or more. Then a call copies the states, or waits until they are copied.
+
         Args:
-            model: The Keras model that this stepper was made of, or one whose inputs, outputs and states are the same
-                in the same order. Their names may be others, and are those of the stepper then.
+            model: A Keras model, or a file, its content as bytes, or a Stepper, which need neither TensorFlow nor
+                Keras. Of a stepper, the states are not taken. It must accept B and T of this stepper, and its inputs,
+                outputs and states must agree with those of this stepper in number, type and shape, in the same order.
+                Their names may differ; those of this stepper stay.
 
         Raises:
-            TypeError: model is not a Keras 3 model.
-            ValueError: The model has other inputs, outputs or states, or has them in another order.
-        """
-        from tf_rnn_ops.keras._export import stepping
+            TypeError: model is none of these.
+            ValueError: The model has other inputs, outputs or states, has them in another order, or does not accept B
+                or T; or it is not a valid file, or a stepper cannot run it. Nothing has changed then.
+            OSError: The file cannot be read.
 
-        other = Stepper(
-            stepping.content(model, self.batch_size, self.time, self.inputs),
-            self.batch_size,
-            self.time,
-            self.threads,
-        )
-        for name in ("inputs", "outputs", "_states"):
-            if not _agree(getattr(self, name), getattr(other, name)):
-                raise ValueError(
-                    f"model must have the {name.strip('_')} {getattr(self, name)}, but it has {getattr(other, name)}."
-                )
-        other.states = dict(zip((tensor.name for tensor in other._states), self.states.values()))
-        self._content, self._native = other._content, other._native
-        self.inputs, self.outputs, self._states = other.inputs, other.outputs, other._states
+        Example:
+            >>> import keras
+            >>> import tf_rnn_ops.keras
+            >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4, name="gru")])
+            >>> stepper = tf_rnn_ops.keras.stepper(model)
+            >>> model.set_weights([0.5 * weight for weight in model.get_weights()])
+            >>> stepper.update(model)
+        """
+        if isinstance(model, (str, os.PathLike)):
+            content = pathlib.Path(model).expanduser().read_bytes()
+        elif isinstance(model, (bytes, bytearray, memoryview)):
+            content = bytes(model)
+        elif isinstance(model, Stepper):
+            content = Stepper._current_content(model)
+        elif sys.modules.get("keras") is None:
+            raise TypeError(
+                "model must be a Keras model, the path or the bytes of a file, or a Stepper, but it is a "
+                f"{type(model).__name__}."
+            )
+        else:
+            from tf_rnn_ops.keras._export import stepping
+
+            content = stepping.content(model, self.batch_size, self.time, self.inputs)
+        with self._turn():
+            try:
+                _native.update(self._native, content)
+            except ValueError as error:
+                if isinstance(model, (str, os.PathLike)):
+                    raise ValueError(f"{model}: {error}") from None
+                raise
+            self._content = content
+
+    def _turn(self) -> threading.Lock:
+        """The lock under which the content and the model of the calls change together. No call waits for it."""
+        if self._process != os.getpid():
+            # Another thread of the parent process may have had the lock.
+            self._lock, self._process = threading.Lock(), os.getpid()
+        return self._lock
+
+    def _current_content(self) -> bytes:
+        with self._turn():
+            content = self._content
+        return self._renamed(content)
+
+    def _renamed(self, content: bytes) -> bytes:
+        """A content with the names of this stepper, which an update does not change."""
+        lists = (self._inputs, self._outputs, self._states)
+        return _step_file.with_names(content, *([tensor.name for tensor in t] for t in lists))
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{tensor.name}: {list(tensor.shape)}" for tensor in self.inputs)
@@ -257,13 +376,15 @@ class Stepper:
         return f"<Stepper ({inputs}) -> ({outputs}), states {[t.name for t in self._states]}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        sizes = {"batch_size": self.batch_size, "time": self.time, "threads": self.threads}
-        return {"content": self._content, **sizes, "states": self.states}
+        sizes = {"batch_size": self._batch_size, "time": self._time, "threads": self._threads}
+        with self._turn():
+            content, states = self._content, self._copy_states()
+        return {"content": self._renamed(content), **sizes, "states": states}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        states = state.pop("states")
-        self.__init__(**state)  # type: ignore[misc]
-        self.states = states
+        arguments = {name: value for name, value in state.items() if name != "states"}
+        self.__init__(**arguments)  # type: ignore[misc]
+        self.states = state["states"]
 
 
 def load(
@@ -323,96 +444,6 @@ def _check_number(name: str, size: Any) -> None:
     is_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
     if not is_number or not 0 < size < 2**31:
         raise ValueError(f"{name} must be a positive integer, but it is {size!r}.")
-
-
-def _in_order(what: str, tensors: Sequence[Tensor], values: Any) -> list[Any]:
-    """The values for tensors, of an array, a list or a dict."""
-    names = [tensor.name for tensor in tensors]
-    if isinstance(values, Mapping):
-        if set(values) != set(names):
-            raise ValueError(f"{what} must have the names {names}, but it has {list(values)}.")
-        return [values[name] for name in names]
-    if len(names) == 1 and not isinstance(values, (list, tuple)):
-        return [values]
-    if not isinstance(values, (list, tuple)):
-        raise ValueError(
-            f"{what} must be a list or a dict with an array for each of {names}, but it is a {type(values).__name__}."
-        )
-    # A list of numbers may be one array.
-    if len(names) == 1 and not (
-        len(values) == 1 and _array("The input", tensors[0], values[0]).shape == tensors[0].shape
-    ):
-        return [values]
-    if len(values) != len(names):
-        raise ValueError(
-            f"{what} must have {len(names)} arrays, for {names}, but it has {len(values)}."
-        )
-    return list(values)
-
-
-def _agree(tensors: list[Tensor], others: list[Tensor]) -> bool:
-    """Whether all are equal except for their names. Keras numbers its names, so an equal model may have others."""
-    names = {tensor.name for tensor in tensors}
-    return len(tensors) == len(others) and all(
-        a[1:] == b[1:] and (a.name == b.name or b.name not in names)
-        for a, b in zip(tensors, others)
-    )
-
-
-def _array(what: str, tensor: Tensor, value: Any) -> _Array:
-    try:
-        return np.asarray(value)
-    except ValueError as error:  # lists of different lengths
-        raise ValueError(
-            f"{what} {tensor.name!r} must be an array, but it is not: {error}"
-        ) from None
-
-
-def _converted(what: str, tensor: Tensor, value: Any) -> _Array:
-    """The value as a dense array of the type and shape of a tensor, which messages call `what`."""
-    array = _array(what, tensor, value)
-    named = f"{what} {tensor.name!r}"
-    if array.dtype.kind not in "fiub":
-        numbers = "numbers" if tensor.dtype == "float32" else "integers"
-        raise ValueError(
-            f"{named} must be an array of {numbers} ({tensor.dtype}), but its dtype is {array.dtype}."
-        )
-    if array.shape != tensor.shape:
-        raise ValueError(
-            f"{named} must have the shape {list(tensor.shape)}, but its shape is {list(array.shape)}."
-        )
-    if tensor.dtype == "int32" and array.size:
-        # An Input of Keras is float32 if nothing else is asked for, also for an Embedding.
-        if array.dtype.kind == "f" and (wrong := array[array != np.floor(array)]).size:
-            raise ValueError(f"{named} must be integers, but it has {wrong[0]}.")
-        if not -(2**31) <= array.min() <= array.max() < 2**31:
-            raise ValueError(
-                f"{named} must fit int32, but its values are from {array.min()} to {array.max()}."
-            )
-    # A copy at another address: numpy may give a view of what is not aligned.
-    return np.require(array, tensor.dtype, ["C", "A"])
-
-
-def _check_out(tensor: Tensor, array: Any) -> None:
-    fits = (
-        isinstance(array, np.ndarray)
-        and array.dtype == np.float32
-        and array.shape == tensor.shape
-        and array.flags.c_contiguous
-        and array.flags.aligned
-        and array.flags.writeable
-    )
-    if not fits:
-        form = type(array).__name__
-        if isinstance(array, np.ndarray):
-            form = f"{array.dtype} array of the shape {list(array.shape)}"
-            form += "" if array.flags.c_contiguous else " that is not contiguous"
-            form += "" if array.flags.aligned else " that is not aligned"
-            form += "" if array.flags.writeable else " that is read-only"
-        raise ValueError(
-            f"out must be a writable, aligned, contiguous float32 array of the shape {list(tensor.shape)} for {tensor.name!r}, but "
-            f"it is a {form}."
-        )
 
 
 __getattr__, __dir__ = _lazy.attach(__name__, __all__)

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "cc/step/python_min.h"
 #include "cc/step/rnn_step.h"
@@ -36,6 +38,13 @@ bool HasArguments(Py_ssize_t count, Py_ssize_t wanted) {
   if (count == wanted) return true;
   PyErr_SetString(PyExc_TypeError, "wrong number of arguments");
   return false;
+}
+
+// The stepper of a call with at least one argument. Returns nullptr after setting an error.
+RnnStepper* FirstArgument(PyObject* const* args, Py_ssize_t count) {
+  if (count >= 1) return StepperOf(args[0]);
+  HasArguments(count, 1);
+  return nullptr;
 }
 
 // A view of a buffer that ends with the object.
@@ -155,11 +164,7 @@ PyObject* Describe(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // call(stepper, *inputs, *outputs): True, or False if an array does not have exactly the type and
 // the shape of its tensor in dense memory; nothing has been computed then.
 PyObject* CallStepper(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 1) {
-    HasArguments(count, 1);
-    return nullptr;
-  }
-  RnnStepper* const stepper = StepperOf(args[0]);
+  RnnStepper* const stepper = FirstArgument(args, count);
   if (stepper == nullptr) return nullptr;
   const int num_inputs = rnn_step_num_inputs(stepper);
   const int num_outputs = rnn_step_num_outputs(stepper);
@@ -203,28 +208,71 @@ PyObject* Reset(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return NoneOr(rnn_step_reset(stepper, data, rows.bytes() / 8));
 }
 
-// Copies state args[1] from or to the array args[2], of the state's type and shape.
-PyObject* CopyState(PyObject* const* args, Py_ssize_t count, bool writable) {
-  if (!HasArguments(count, 3)) return nullptr;
+// update(stepper, content): takes over the model of a file.
+PyObject* Update(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!HasArguments(count, 2)) return nullptr;
   RnnStepper* const stepper = StepperOf(args[0]);
-  const int k = stepper == nullptr ? 0 : static_cast<int>(PyLong_AsLongLong(args[1]));
-  if (stepper == nullptr || PyErr_Occurred() != nullptr) return nullptr;
-  View array;
-  if (!array.Fits(args[2], rnn_step_state(stepper, k), writable)) {
-    PyErr_SetString(PyExc_ValueError, "the array does not fit the state");
-    return nullptr;
+  View content;
+  if (stepper == nullptr || !content.Get(args[1], PyBUF_SIMPLE)) return nullptr;
+  void* const state = PyEval_SaveThread();
+  const int code = rnn_step_update(stepper, content.data(), static_cast<size_t>(content.bytes()));
+  PyEval_RestoreThread(state);
+  return NoneOr(code);
+}
+
+// The arrays of states in a call of Python: of the type and shape of the states, in dense memory.
+class StateArrays {
+ public:
+  explicit StateArrays(const RnnStepper* stepper)
+      : stepper_(stepper),
+        views_(new View[rnn_step_num_states(stepper)]),
+        data_(rnn_step_num_states(stepper)) {}
+
+  // Returns false unless the array fits state k, or if there is another one for it. Sets no error.
+  bool Add(long long k, PyObject* array, bool writable) {
+    if (k < 0 || k >= static_cast<long long>(data_.size()) || data_[k] != nullptr) return false;
+    if (!views_[k].Fits(array, rnn_step_state(stepper_, static_cast<int>(k)), writable)) {
+      return false;
+    }
+    data_[k] = static_cast<float*>(views_[k].data());
+    return true;
   }
-  float* const data = static_cast<float*>(array.data());
-  return NoneOr(writable ? rnn_step_get_state(stepper, k, data)
-                         : rnn_step_set_state(stepper, k, data));
+
+  float* const* data() const { return data_.data(); }
+
+ private:
+  const RnnStepper* const stepper_;
+  const std::unique_ptr<View[]> views_;
+  std::vector<float*> data_;
+};
+
+// get_states(stepper, *arrays): copies all states to arrays.
+PyObject* GetStates(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  RnnStepper* const stepper = FirstArgument(args, count);
+  if (stepper == nullptr || !HasArguments(count, 1 + rnn_step_num_states(stepper))) return nullptr;
+  StateArrays arrays(stepper);
+  for (Py_ssize_t k = 1; k < count; ++k) {
+    if (!arrays.Add(k - 1, args[k], /*writable=*/true)) {
+      PyErr_SetString(PyExc_ValueError, "an array does not fit its state");
+      return nullptr;
+    }
+  }
+  return NoneOr(rnn_step_get_states(stepper, arrays.data()));
 }
 
-PyObject* GetState(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return CopyState(args, count, /*writable=*/true);
-}
-
-PyObject* SetState(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return CopyState(args, count, /*writable=*/false);
+// set_states(stepper, k, array of state k, ...): True, or False if an array does not have exactly
+// the type and the shape of its state in dense memory; nothing has been set then.
+PyObject* SetStates(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  RnnStepper* const stepper = FirstArgument(args, count);
+  if (stepper == nullptr || !HasArguments(count % 2, 1)) return nullptr;
+  StateArrays arrays(stepper);
+  for (Py_ssize_t i = 1; i < count; i += 2) {
+    const long long k = PyLong_AsLongLong(args[i]);
+    if (PyErr_Occurred() != nullptr) return nullptr;
+    if (!arrays.Add(k, args[i + 1], /*writable=*/false)) return PyBool_FromLong(0);
+  }
+  const int code = rnn_step_set_states(stepper, arrays.data());
+  return code == RNN_STEP_OK ? PyBool_FromLong(1) : Raise(code);
 }
 
 PyObject* Isa(PyObject*, PyObject* const*, Py_ssize_t count) {
@@ -236,8 +284,9 @@ PyMethodDef methods[] = {
     {"describe", &Describe, METH_FASTCALL, nullptr},
     {"call", &CallStepper, METH_FASTCALL, nullptr},
     {"reset", &Reset, METH_FASTCALL, nullptr},
-    {"get_state", &GetState, METH_FASTCALL, nullptr},
-    {"set_state", &SetState, METH_FASTCALL, nullptr},
+    {"update", &Update, METH_FASTCALL, nullptr},
+    {"get_states", &GetStates, METH_FASTCALL, nullptr},
+    {"set_states", &SetStates, METH_FASTCALL, nullptr},
     {"isa", &Isa, METH_FASTCALL, nullptr},
     {},
 };

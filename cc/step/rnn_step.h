@@ -8,9 +8,10 @@
  * Tensors are dense, in the order of C: [B, T, ...] with the steps of a stream, [B, ...] without.
  *
  * Functions that return int return RNN_STEP_OK or the code of an error. The sentence of the last
- * error of a thread is rnn_step_error(). A stepper may be used by one thread at a time: a call that
- * another thread interrupts returns RNN_STEP_BUSY. Several steppers run side by side. A process
- * that is forked during a call of another thread cannot use that stepper. */
+ * error of a thread is rnn_step_error(). A stepper may be used by one thread at a time: a function
+ * that meets one of another thread returns RNN_STEP_BUSY, except rnn_step_update. Several steppers
+ * run side by side. A process that is forked while another thread uses or updates a stepper cannot
+ * use that stepper. */
 #ifndef TF_RNN_OPS_RNN_STEP_H_
 #define TF_RNN_OPS_RNN_STEP_H_
 
@@ -37,7 +38,7 @@ enum { RNN_STEP_FLOAT32 = 0, RNN_STEP_INT32 = 1 };
 
 typedef struct RnnStepper RnnStepper;
 
-/* What a tensor of a stepper is. The pointers live as long as the stepper. */
+/* What a tensor of a stepper is. The pointers live as long as the stepper, also after an update. */
 typedef struct {
   const char* name;
   int type;     /* RNN_STEP_FLOAT32 or RNN_STEP_INT32 */
@@ -85,12 +86,30 @@ RnnStepTensor rnn_step_state(const RnnStepper* stepper, int k);
  * other. After an error the states are those before the call, and the outputs are undefined. */
 int rnn_step_call(RnnStepper* stepper, const void* const* inputs, float* const* outputs);
 
+/* Takes over another model, such as one with the weights of further training. The states keep their
+ * values.
+ *
+ * bytes, size: the content of its file, which is not needed after the function. It must run with B
+ * and T of the stepper. Its inputs, outputs and states must agree with those of the stepper in
+ * number, type and shape, in the same order. Their names may differ; those of the stepper stay.
+ *
+ * Any thread may update a stepper while another one uses it. No call is refused, and no step is
+ * lost: a call that runs ends with the old model, and the next one uses the new model. Calls run
+ * while the update reads the file; then one of them copies the states, or waits until they are
+ * copied. Updates of several threads take turns. After an error nothing has changed. */
+int rnn_step_update(RnnStepper* stepper, const void* bytes, size_t size);
+
 /* Begins new streams: sets the states of `count` rows of the batch to zero, of all with NULL. */
 int rnn_step_reset(RnnStepper* stepper, const int64_t* rows, int64_t count);
 
 /* Copies state k from or to the stepper. */
 int rnn_step_get_state(RnnStepper* stepper, int k, float* to);
 int rnn_step_set_state(RnnStepper* stepper, int k, const float* from);
+
+/* Copies all states from or to the stepper, between the same two calls: a pointer for each state.
+ * A state whose pointer is NULL is not copied. */
+int rnn_step_get_states(RnnStepper* stepper, float* const* to);
+int rnn_step_set_states(RnnStepper* stepper, const float* const* from);
 
 #ifdef __cplusplus
 }

@@ -4,10 +4,13 @@ import concurrent.futures
 import copy
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 
 import keras
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -52,6 +55,9 @@ def test_reset_of_all_and_of_some_rows(stepper, model, x):
     before = stepper.states
     stepper.reset([])
     assert all((before[name] == state).all() for name, state in stepper.states.items())
+    stepper.reset(np.array([True, False]))
+    assert not any(state[0].any() for state in stepper.states.values())
+    assert all((before[name][1] == state[1]).all() for name, state in stepper.states.items())
 
 
 def test_states_are_copies_that_can_be_set(stepper, path, x):
@@ -59,12 +65,62 @@ def test_states_are_copies_that_can_be_set(stepper, path, x):
     states = stepper.states
     assert list(states) == ["lstm_h", "lstm_c", "gru_h"] and states["gru_h"].shape == (2, 4)
     rest = run(stepper, x[:, 3:])
-    states["lstm_h"][:] += 0.0
     other = steppers.load(path, batch_size=2)
     other.states = states
     np.testing.assert_array_equal(run(other, x[:, 3:]), rest)
     other.states = {"gru_h": np.ones((2, 4))}  # the others stay
     assert (other.states["gru_h"] == 1).all() and not (other.states["lstm_c"] == 0).all()
+    other.states |= {"gru_h": np.zeros((2, 4))}
+    assert (other.states["gru_h"] == 0).all() and not (other.states["lstm_c"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda states: states.__setitem__("gru_h", np.ones((2, 4))),
+        lambda states: states.update(gru_h=np.ones((2, 4))),
+        lambda states: states.pop("gru_h"),
+        lambda states: states["gru_h"].__setitem__(0, 1.0),
+        lambda states: states["gru_h"].__iadd__(1.0),
+    ],
+)
+def test_a_change_of_the_copied_states_is_an_error(stepper, change):
+    with pytest.raises((TypeError, ValueError), match="states|read-only"):
+        change(stepper.states)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+def test_stored_states_are_those_of_their_owner(stepper, x, copied, tmp_path):
+    run(stepper, x)
+    states = stepper.states
+    stored = copied(states)
+    stored["gru_h"] += 1
+    np.testing.assert_array_equal(stored["gru_h"], states["gru_h"] + 1)
+    np.savez(tmp_path / "states.npz", **states)
+    stepper.reset()
+    with np.load(tmp_path / "states.npz") as loaded:
+        stepper.states = loaded
+    assert all((states[name] == state).all() for name, state in stepper.states.items())
+
+
+def test_states_of_a_model_that_was_built_again(stepper, x):
+    """Keras numbers the names of the layers in another way then."""
+    run(stepper, x)
+    states = stepper.states
+    renumbered = {name.replace("_", "_1_"): state for name, state in states.items()}
+    stepper.reset()
+    stepper.states = renumbered
+    assert all((states[name] == state).all() for name, state in stepper.states.items())
+    h, c, last = renumbered
+    for wrong in (
+        {h: renumbered[h], c: renumbered[c]},
+        {**renumbered, h: np.zeros((2, 6))},
+        {c: renumbered[c], h: renumbered[h], last: renumbered[last]},  # as sorted names
+        {"lstm_h": renumbered[h], c: renumbered[c], last: renumbered[last]},
+    ):
+        with pytest.raises(ValueError, match="states .* order"):
+            stepper.states = wrong
+    assert all((states[name] == state).all() for name, state in stepper.states.items())
 
 
 def test_a_file_has_the_same_results(stepper, model, x, tmp_path):
@@ -103,10 +159,10 @@ def test_weights_are_a_snapshot_until_update(x):
     )
     with pytest.raises(ValueError, match="must have the"):
         stepper.update(chain(L.GRU(5, **SEQUENCES)))
-    # The names that Keras gives the layers of another model differ.
+    # The names that Keras gives the layers of another model differ. Those of the stepper stay.
     stepper.update(other := chain(L.GRU(4, **SEQUENCES)))
-    assert list(stepper.states) == [f"{other.layers[-1].name}_h"]
-    np.testing.assert_array_equal([*stepper.states.values()], [*before.values()])
+    assert f"{other.layers[-1].name}_h" not in before
+    np.testing.assert_equal(stepper.states, before)
     stepper.reset()
     np.testing.assert_allclose(run(stepper, x), other(x), atol=2e-6)
 
@@ -117,6 +173,94 @@ def test_an_update_keeps_the_order_of_the_inputs():
     stepper = rnn.stepper(keras.Model([a, b], y))
     with pytest.raises(ValueError, match="must have the inputs .*'a'.*'b'.* it has .*'b'.*'a'"):
         stepper.update(keras.Model([b, a], y))
+
+
+RENAMED = (["y"], ["scores"], ["a", "b", "c"])
+
+
+def test_an_update_by_a_file_keeps_the_names_also_in_copies(stepper, path, x, tmp_path):
+    want = run(stepper, x)
+    described = repr(stepper)
+    renamed = _step_file.with_names(path.read_bytes(), *RENAMED)
+    other = steppers.Stepper(renamed)
+    assert list(other.states) == RENAMED[2] and other.inputs[0].name == "y"
+    (tmp_path / "renamed.rnn").write_bytes(renamed)
+    for source in (renamed, tmp_path / "renamed.rnn", str(tmp_path / "renamed.rnn"), other):
+        stepper.update(source)
+        assert repr(stepper) == described
+    stepper.save(tmp_path / "saved.rnn")
+    assert (tmp_path / "saved.rnn").read_bytes() == path.read_bytes()
+    for copied in (stepper, copy.copy(stepper), steppers.load(tmp_path / "saved.rnn", 2)):
+        assert repr(copied) == described
+        copied.reset()
+        np.testing.assert_array_equal(run(copied, x), want)
+    with pytest.raises(ValueError, match="'x'"):
+        stepper(x)
+
+
+def test_names_of_inputs_that_are_those_of_other_values(stepper, path, x):
+    graph = _step_file.with_names(path.read_bytes(), ["lstm"], ["gru"], ["x", "y", "z"])
+    other = steppers.Stepper(graph, 2)
+    assert [other.inputs[0].name, other.outputs[0].name, *other.states] == [
+        *("lstm", "gru"),
+        *("x", "y", "z"),
+    ]
+    np.testing.assert_array_equal(run(other, x), run(stepper, x))
+
+
+def test_an_update_by_another_file_changes_nothing(stepper, path, x, tmp_path):
+    content = path.read_bytes()
+    want = run(stepper, x)
+    swapped = _step_file.with_names(content, ["x"], ["output_0"], ["lstm_c", "lstm_h", "gru_h"])
+    fixed = content.replace(b'\\"time\\": null', b'\\"time\\":    2')
+    (tmp_path / "cut.rnn").write_bytes(content[:-4])
+    before = stepper.states
+    for source, message in (
+        (swapped, "states .*lstm_h.*lstm_c.*it has.*lstm_c.*lstm_h"),
+        (fixed, "time must be 2"),
+        (tmp_path / "cut.rnn", "cut.rnn.*export"),
+        (b"", "export"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            stepper.update(source)
+    with pytest.raises(OSError):
+        stepper.update(tmp_path / "absent.rnn")
+    np.testing.assert_equal(stepper.states, before)
+    stepper.reset()
+    np.testing.assert_array_equal(run(stepper, x), want)
+
+
+def test_updates_during_calls():
+    """A model that counts its steps: none is lost, and neither a call nor an update is refused."""
+    model = keras.Sequential([keras.Input((None, 1), name="x"), L.SimpleRNN(1, activation=None)])
+    model.set_weights([np.ones((1, 1)), np.ones((1, 1)), np.zeros(1)])
+    stepper = rnn.stepper(model)
+    content = stepper.__getstate__()["content"]
+    sources = (content, _step_file.with_names(content, ["y"], ["z"], ["count"]))
+    one, calls, ends = np.ones((1, 1, 1), np.float32), 0, threading.Event()
+
+    def call():
+        nonlocal calls
+        while not ends.is_set():
+            stepper(one)
+            calls += 1
+
+    def update(first):
+        for k in range(40):
+            stepper.update(sources[(first + k) % 2])
+            assert stepper._current_content() == content
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        caller = pool.submit(call)
+        updates = [pool.submit(update, first) for first in range(2)]
+        try:
+            for done in updates:
+                done.result()
+        finally:
+            ends.set()
+        caller.result()
+    assert calls < 2**24  # float32 counts to this number
+    assert calls == next(iter(stepper.states.values())).item()
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
@@ -138,7 +282,6 @@ def test_inputs_of_other_kinds_are_converted(stepper, x):
         np.asfortranarray(x[:, :1]),
         x[:, :1].astype(np.float64),
         x[:, :1].astype(">f4"),
-        x[:, :1].tolist(),
         [x[:, :1]],
         {"x": x[:, :1]},
         keras.ops.convert_to_tensor(x[:, :1]),
@@ -153,6 +296,37 @@ def test_inputs_of_other_kinds_are_converted(stepper, x):
     np.testing.assert_array_equal(out, want)
     stepper.reset()
     assert stepper({"x": x[:, :1]}, out=[out]) is out
+
+
+@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16])
+def test_inputs_of_small_floats(stepper, x, dtype):
+    small = x[:, :1].astype(dtype)
+    want = stepper(small.astype(np.float32))
+    stepper.reset()
+    np.testing.assert_array_equal(stepper(small), want)
+
+
+@pytest.mark.parametrize("name", ["inputs", "outputs", "batch_size", "time", "threads", "states"])
+def test_sizes_and_descriptions_are_read_only(stepper, name):
+    with pytest.raises((AttributeError, ValueError), match=name):
+        setattr(stepper, name, 5)
+    assert isinstance(stepper.inputs, tuple) and isinstance(stepper.outputs, tuple)
+
+
+def test_errors_name_what_the_caller_gave(stepper, x):
+    good, part = np.empty((2, 1, 4), np.float32), x[:, :1]
+    one = copy.copy(stepper).__getstate__()["content"]
+    for call, message in (
+        (lambda: stepper([part[0]]), r"input 'x' .*\[2, 1, 3\].* is \[1, 3\]"),
+        (lambda: stepper(part, out=[good[0]]), r"out .*\[2, 1, 4\].*array of the shape \[1, 4\]"),
+        (lambda: stepper(part, out=[[[1, 2], [3]]]), "out .*'output_0'"),
+        (lambda: stepper(part.tolist()), "inputs .*list .* 2 items.*numpy"),
+        (lambda: stepper(part * np.float64(1e39)), r"'x' must fit float32.*e\+3"),
+        (lambda: stepper(x[:, :3]), r"2 streams.*batch_size=2 and time=3"),
+        (lambda: steppers.Stepper(one)(x[0, 0]), r"\[1, 1, 3\], one step of one stream"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_not_a_number_stays_in_its_row(stepper, x):
@@ -191,6 +365,7 @@ def test_wrong_arrays_are_errors_and_change_no_state(stepper, x):
         (x[:, :1], np.empty((2, 1, 8), np.float32)[:, :, ::2]),
         (x[:, :1], [good, good]),
         (x[:, :1], good.tolist()),
+        (x[:, :1].tolist(), None),
     ):
         with pytest.raises(ValueError, match="must"):
             stepper(inputs, out=out)
@@ -243,6 +418,9 @@ def test_wrong_states_and_rows(stepper):
         [[0], [1, 0]],
         [[0, 1]],
         {0: 1},
+        True,
+        [True],
+        [[True, False]],
     ):
         with pytest.raises(ValueError, match="rows"):
             stepper.reset(rows)
@@ -290,6 +468,29 @@ def test_threads_do_not_change_the_result():
     assert all((result == results[0]).all() for result in results)
 
 
+def test_an_update_without_tensorflow(path):
+    code = (
+        "import sys\n"
+        "sys.modules['tensorflow'] = sys.modules['keras'] = None\n"
+        "from tf_rnn_ops import stepper\n"
+        "s = stepper.load(sys.argv[1])\n"
+        "for source in (sys.argv[1], open(sys.argv[1], 'rb').read(), stepper.load(sys.argv[1])):\n"
+        "    s.update(source)\n"
+        "try:\n"
+        "    s.update(5)\n"
+        "except TypeError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "model" in done.stdout
+
+
 @pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
 def test_every_instruction_set_without_tensorflow(stepper, path, x, tmp_path, isa):
     np.save(tmp_path / "x.npy", x)
@@ -318,10 +519,12 @@ def test_every_instruction_set_without_tensorflow(stepper, path, x, tmp_path, is
 def test_a_forked_process_goes_on(stepper, x):
     run(stepper, x[:, :2])
     reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, stepper(x[:, 2:3]).tobytes())
-        os._exit(0)
+    with stepper._turn():  # as in an update of another thread
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)  # ends a process that waits forever
+            os.write(writer, copy.copy(stepper)(x[:, 2:3]).tobytes())
+            os._exit(0)
     os.waitpid(child, 0)
     np.testing.assert_array_equal(
         np.frombuffer(os.read(reader, 1000), np.float32).reshape(2, 1, 4), stepper(x[:, 2:3])

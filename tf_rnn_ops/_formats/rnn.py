@@ -20,7 +20,7 @@ def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
         names = [tensor.name for tensor in model.inputs]
         model.states = {name: array for name, array in inputs.items() if name not in names}
         results = model({name: inputs[name] for name in names})
-        if len(model.outputs) == 1:
+        if not isinstance(results, dict):
             results = {model.outputs[0].name: results}
         return results | {f"{name}_next": state for name, state in model.states.items()}
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -171,9 +172,20 @@ TEST(RnnStep, RejectsWrongArguments) {
   EXPECT_EQ(rnn_step_call(stepper.get(), inputs, outputs), RNN_STEP_INVALID);
   EXPECT_EQ(rnn_step_call(nullptr, inputs, outputs), RNN_STEP_INVALID);
   EXPECT_EQ(rnn_step_get_state(stepper.get(), 0, nullptr), RNN_STEP_INVALID);
+  inputs[0] = x;
+  EXPECT_EQ(rnn_step_call(stepper.get(), nullptr, outputs), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_call(stepper.get(), inputs, nullptr), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_new(file.data(), file.size(), 0, 0, 1, nullptr), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_update(nullptr, file.data(), file.size()), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_get_states(stepper.get(), nullptr), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_set_states(stepper.get(), nullptr), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_batch(nullptr) + rnn_step_time(nullptr), 0);
+  EXPECT_EQ(rnn_step_num_inputs(nullptr) + rnn_step_num_outputs(nullptr), 0);
+  EXPECT_EQ(rnn_step_input(nullptr, 0).name, nullptr);
   rnn_step_free(nullptr);
   const int64_t rows[] = {0, 1};
   EXPECT_EQ(rnn_step_reset(stepper.get(), rows, 2), RNN_STEP_INVALID);
+  EXPECT_EQ(rnn_step_reset(stepper.get(), rows, -1), RNN_STEP_INVALID);
   // The failed calls did not change the states.
   EXPECT_EQ(Call(stepper.get(), {1, 2}),
             Call(Make(WriteFile(Graph(), AllWeights())).get(), {1, 2}));
@@ -292,6 +304,114 @@ TEST(RnnStep, OneThreadAtATime) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(busy + done, 200);
   EXPECT_GT(done, 0);
+}
+
+// A model that counts its calls: h = relu(h + x), in a file whose names end with `suffix`.
+std::string CountingFile(const std::string& suffix, float out = 1) {
+  std::string graph = Graph();
+  const auto replace = [&graph](const std::string& from, const std::string& to) {
+    for (size_t at = 0; (at = graph.find(from, at)) != std::string::npos; at += to.size()) {
+      graph.replace(at, from.size(), to);
+    }
+  };
+  replace("rnn_tanh", "rnn_relu");
+  replace("\"x\"", "\"x" + suffix + "\"");
+  replace("layer_h", "layer_h" + suffix);
+  replace("scores", "scores" + suffix);
+  const std::vector<float> one = {1, 0, 0, 1};
+  return WriteFile(graph, {{"w", {2, 2}, one},
+                           {"r", {2, 2}, one},
+                           {"v", {2, 2}, {out, 0, 0, out}},
+                           {"b", {2}, {0, 0}}});
+}
+
+TEST(RnnStep, UpdatesKeepTheStatesAndTheNames) {
+  const Stepper stepper = Make(CountingFile(""));
+  const RnnStepTensor x = rnn_step_input(stepper.get(), 0);
+  EXPECT_EQ(Call(stepper.get(), {1, 2}), (std::vector<float>{1, 2}));
+  const std::string twice = CountingFile("_1", 2);
+  ASSERT_EQ(rnn_step_update(stepper.get(), twice.data(), twice.size()), RNN_STEP_OK)
+      << rnn_step_error();
+  EXPECT_EQ(Call(stepper.get(), {1, 2}), (std::vector<float>{4, 8}));
+  EXPECT_STREQ(x.name, "x");
+  EXPECT_EQ(x.shape[2], 2);
+  EXPECT_STREQ(rnn_step_output(stepper.get(), 0).name, "scores");
+  EXPECT_STREQ(rnn_step_state(stepper.get(), 0).name, "layer_h");
+  float* outputs[] = {nullptr};
+  const void* inputs[] = {nullptr};
+  EXPECT_EQ(rnn_step_call(stepper.get(), inputs, outputs), RNN_STEP_INVALID);
+  EXPECT_NE(std::string(rnn_step_error()).find("'x'"), std::string::npos);
+}
+
+TEST(RnnStep, UpdatesByOtherModelsChangeNothing) {
+  const Stepper stepper = Make(CountingFile(""), 2, 3);
+  std::vector<Weights> wide = AllWeights();
+  wide[2] = {"v", {2, 3}, {1, 2, 3, 4, 5, 6}};
+  wide[3] = {"b", {3}, {0, 0, 0}};
+  std::string integers = Graph();
+  integers.replace(integers.find("float32"), 7, "int32");
+  const std::pair<std::string, const char*> files[] = {
+      {WriteFile(Graph(), wide), "outputs"},
+      {WriteFile(Graph("\"time\": 2, "), AllWeights()), "time 3"},
+      {WriteFile(Graph("\"batch_size\": 3, "), AllWeights()), "batch_size 2"},
+      {WriteFile(integers, AllWeights()), "float32"},
+      {"", "bytes"}};
+  for (const auto& [file, part] : files) {
+    EXPECT_EQ(rnn_step_update(stepper.get(), file.data(), file.size()), RNN_STEP_INVALID);
+    EXPECT_NE(std::string(rnn_step_error()).find(part), std::string::npos) << rnn_step_error();
+  }
+  EXPECT_EQ(Call(stepper.get(), std::vector<float>(12, 1))[0], 1);
+}
+
+TEST(RnnStep, AllStatesAtOnce) {
+  const Stepper stepper = Make(CountingFile(""));
+  const float set[] = {3, 4};
+  const float* from[] = {set};
+  ASSERT_EQ(rnn_step_set_states(stepper.get(), from), RNN_STEP_OK);
+  const float* none[] = {nullptr};
+  ASSERT_EQ(rnn_step_set_states(stepper.get(), none), RNN_STEP_OK);
+  float got[2] = {};
+  float* to[] = {got};
+  ASSERT_EQ(rnn_step_get_states(stepper.get(), to), RNN_STEP_OK);
+  EXPECT_EQ(got[0] + got[1], 7);
+}
+
+// Threads that update a stepper without a pause while another one calls it: no step is lost, and
+// nothing is refused.
+TEST(RnnStep, UpdatesDuringCalls) {
+  const std::string files[] = {CountingFile(""), CountingFile("_1")};
+  for (const int64_t time : {1, 200}) {  // a call of 200 steps is longer than a pause of an update
+    const Stepper stepper = Make(files[0], 1, time);
+    std::atomic<bool> ended{false};
+    int64_t calls = 0;
+    std::thread caller([&] {
+      std::vector<float> x(2 * time, 1.0f), y(2 * time);
+      const void* inputs[] = {x.data()};
+      float* outputs[] = {y.data()};
+      for (; !ended; ++calls) {
+        // WHY a limit: float32 counts to 2^24.
+        if (calls % 1000 == 0) {
+          ASSERT_EQ(rnn_step_reset(stepper.get(), nullptr, 0), RNN_STEP_OK);
+        }
+        ASSERT_EQ(rnn_step_call(stepper.get(), inputs, outputs), RNN_STEP_OK) << rnn_step_error();
+        ASSERT_EQ(y.back(), static_cast<float>((calls % 1000 + 1) * time));
+      }
+    });
+    std::vector<std::thread> updaters;
+    for (int k = 0; k < 2; ++k) {
+      updaters.emplace_back([&, k] {
+        for (int i = 0; i < 60; ++i) {
+          const std::string& file = files[(i + k) % 2];
+          EXPECT_EQ(rnn_step_update(stepper.get(), file.data(), file.size()), RNN_STEP_OK)
+              << rnn_step_error();
+        }
+      });
+    }
+    for (std::thread& updater : updaters) updater.join();
+    ended = true;
+    caller.join();
+    EXPECT_GT(calls, 0);
+  }
 }
 
 TEST(RnnStep, SteppersRunSideBySide) {
