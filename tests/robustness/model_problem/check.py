@@ -169,7 +169,7 @@ class _Problem:
             pairs = self.want(format)
             if self._one_row(format):
                 pairs = [tuple(_row(k, arrays) for arrays in pair) for k, pair in enumerate(pairs)]
-            calls = [self._named(arrays, report.note) for arrays, _ in pairs]
+            calls = [self._named(format, arrays, report.note) for arrays, _ in pairs]
             try:
                 results = runtimes.run(format, path, calls)
             except Died as error:
@@ -178,8 +178,11 @@ class _Problem:
             return f"wrong: the file does not run: {results[:700]}"
         return self._compare(format, report, pairs, results)
 
-    def _named(self, arrays, note):
+    def _named(self, format, arrays, note):
         """The arrays by the names of the inputs of the file, of which the report tells."""
+        if self.network.api == "called" and format != "tf_saved_model":
+            (array,) = arrays.values()
+            return {"input_0": array.astype(self.model.inputs[0].dtype)}
         specs = list(self.built.inputs.values())
         if self.network.api in ("sequential", "called"):
             specs = self.model.inputs
