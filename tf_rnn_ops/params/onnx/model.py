@@ -10,6 +10,7 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
+from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.params.onnx.graph import (
     DOMAINS,
     LENGTHS,
@@ -22,7 +23,7 @@ from tf_rnn_ops.params.onnx.graph import (
     source_of,
     title,
 )
-from tf_rnn_ops.params.onnx.stack import chain_of, check_order
+from tf_rnn_ops.params.onnx.stack import REMEDY, check_chain, check_order
 
 _WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
 _STATES = ((5, "initial_h"), (6, "initial_c"))
@@ -47,8 +48,8 @@ def recurrent_nodes(model: Any, names: Sequence[str] | None, stack: bool) -> lis
     Args:
         model: A ModelProto.
         names: Names of nodes, or None for all. A node without a name has the name of its first output.
-        stack: Whether the nodes must be one stack. Then several nodes need names: the names say that
-            each node reads the output of the node before it.
+        stack: Whether the nodes must be one stack: each node reads the output of the node before it, with the
+            directions joined.
 
     Returns:
         A list of (op_type, W, R, B, P, attributes), in the order of `names` or of the graph.
@@ -56,8 +57,7 @@ def recurrent_nodes(model: Any, names: Sequence[str] | None, stack: bool) -> lis
     Raises:
         ImportError: The package onnxscript is missing.
         ValueError: There are no such nodes, a name is unknown or not unique, a weight is not constant,
-            initial states or lengths are neither absent nor inputs of the graph, or a node of a stack does
-            not read the node before it.
+            initial states or lengths are neither absent nor inputs of the graph, or the nodes are not a stack.
     """
     ir_model, fold_constants = _with_tools(model)
     nodes = _named([node for node in ir_model.graph if is_recurrent(node)], names)
@@ -69,10 +69,12 @@ def recurrent_nodes(model: Any, names: Sequence[str] | None, stack: bool) -> lis
         raise ValueError("The graph of the model has no LSTM, GRU or RNN node.")
     weights = [tuple(_weight(node, k, name) for k, name in _WEIGHTS) for node in nodes]
     if stack and names is None:
-        nodes = chain_of(nodes)
+        check_chain(nodes)
     if stack:
         check_order(nodes, ir_model.graph.opset_imports)
-    sequences = {id(source) for node in nodes for source in _moved(input_of(node, SEQUENCE), _JOINS)}
+    sequences = {
+        id(source) for node in nodes for source in _moved(input_of(node, SEQUENCE), _JOINS)
+    }
     for before, node in zip(nodes, nodes[1:]) if stack else ():
         _check_same_lengths(before, node)
     for node in nodes:
@@ -105,16 +107,37 @@ def _with_tools(model: Any) -> tuple[Any, Any]:
             )
     if ir_model.functions:
         InlinePass()(ir_model)
+    try:
+        ir_model.graph.sort()
+    except ValueError as error:
+        raise ValueError(f"The graph of the model has a cycle: {error}") from error
+    # onnx's inference of shapes follows the names of open sizes from the inputs to the nodes.
+    for k, value in enumerate(ir_model.graph.inputs):
+        if value.shape is not None:
+            value.shape = onnx_ir.Shape(
+                onnx_ir.SymbolicDim(f"input_{k}_{axis}") if _is_nameless(dim) else dim
+                for axis, dim in enumerate(value.shape)
+            )
 
     def fold_constants() -> None:
-        optimizer.fold_constants(
-            ir_model,
-            onnx_shape_inference=True,
-            output_size_limit=sys.maxsize,
-            should_fold=lambda node: node.op_type not in (*RECURRENT, *_RANDOM),
-        )
+        try:
+            optimizer.fold_constants(
+                ir_model,
+                onnx_shape_inference=True,
+                output_size_limit=sys.maxsize,
+                should_fold=lambda node: node.op_type not in (*RECURRENT, *_RANDOM),
+            )
+        except Exception as error:
+            raise ValueError(
+                f"onnxscript cannot compute the constants of the model: {one_line(error)}"
+            ) from error
 
     return ir_model, fold_constants
+
+
+def _is_nameless(dim: Any) -> bool:
+    """Whether a size is open and has no name."""
+    return not isinstance(dim, int) and dim.value is None
 
 
 # ---- nodes ----
@@ -198,6 +221,9 @@ def _moves(node: Any) -> bool:
         return node.attributes["to"].value in _WIDE
     if node.op_type == "Slice":
         return _is_constant(input_of(node, 4), 1)
+    if node.op_type == "Gather":
+        indices = getattr(input_of(node, 1), "const_value", None)
+        return indices is not None and bool(np.all(np.diff(indices.numpy().ravel()) == 1))
     return node.op_type != "Dropout" or _is_constant(input_of(node, 2), 0)
 
 
@@ -244,9 +270,9 @@ def _check_state(name: str, node: Any, value: Any, sequences: set[int]) -> None:
 
 def _check_lengths(node: Any) -> None:
     """Raises ValueError unless lengths are missing, T, or an input of the graph."""
-    sources = list(_moved(input_of(node, LENGTHS)))
-    if all(map(_is_input, sources)):
+    if all(map(_is_input, _moved(input_of(node, LENGTHS), _JOINS))):
         return
+    sources = list(_moved(input_of(node, LENGTHS)))
     constant = all(source.const_value is not None for source in sources)
     layout = node.attributes.get("layout")
     x = input_of(node, SEQUENCE)
@@ -269,5 +295,5 @@ def _check_same_lengths(before: Any, node: Any) -> None:
     if lengths[0] != lengths[1]:
         raise ValueError(
             f"sequence_lens of {title(node)} is not that of {title(before)}, but a stack has one input for all "
-            "layers. Convert each separately."
+            f"layers. {REMEDY}"
         )

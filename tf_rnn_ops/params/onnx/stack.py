@@ -6,17 +6,21 @@ Note [Numbered elements]
 
     Y [T, D, B, H] ---> Transpose, Reshape, ... ---> X [T, B, D*H]
 
-The nodes between run in onnx.reference on a Y whose elements differ. X must have these elements in the order of a
-stack. Sizes that the model fixes are those of the model. An open size runs twice, each time longer than the other
-one and than the integers in the nodes between, so that a Slice with a constant end, or with another size as its
-end, cuts Y in one of the runs.
+The nodes between run in onnx.reference on a Y whose elements differ, and X must have the elements in the order of a
+stack. H, D and the sizes that the model fixes are those of the model. If T or B is open, the nodes run twice. In the
+first run T is larger than B and than all integers in the nodes between, in the second run B is. Then a Slice with a
+constant end, or with another size as its end, cuts Y in one of the runs.
 """
 
+import math
 from typing import Any, Iterable, Sequence
 
 import numpy as np
 
+from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops.params.cells import as_array
 from tf_rnn_ops.params.onnx.graph import (
+    DOMAINS,
     SEQUENCE,
     capital,
     input_of,
@@ -32,20 +36,19 @@ _SHAPES = ("Shape", "Size")
 _TO_THE_END = 2**31 - 1
 # The most elements that are compared: 256 MiB of float32.
 _MOST = 2**26
-# Powers of 2 of the elements. Each fits float16, and each changes in another function: a Clip changes large
-# elements, and a threshold changes small ones.
-_EXPONENTS = (12, -12, 8, -8, 4, -4, 0)
-_REMEDY = "Convert each separately."
+# Factors of the elements. All fit float16. A Clip changes large elements, a threshold changes small elements, and a
+# mask changes 0.
+_FACTORS = (4096, 1 / 4096, 256, 1 / 256, 16, 1 / 16, 1, 0)
+# Nodes that pass a shape on to a Reshape.
+_OF_SHAPES = ("Cast", "Concat", "Identity", "Unsqueeze")
+REMEDY = "Convert each separately."
 
 
-def chain_of(nodes: Sequence) -> list:
-    """The nodes in the order in which each reads values of the node before it.
+def check_chain(nodes: Sequence) -> None:
+    """Raises ValueError unless each node reads values of the node before it.
 
     Args:
         nodes: All recurrent nodes of a graph, in topological order.
-
-    Raises:
-        ValueError: The nodes are several chains.
     """
     chains: list[list] = []
     for node in nodes:
@@ -58,10 +61,9 @@ def chain_of(nodes: Sequence) -> list:
     if len(chains) > 1:
         names = " or ".join(str([name_of(node) for node in chain]) for chain in chains)
         raise ValueError(
-            f"node must name the nodes of one stack in their order, because the model has {len(chains)} chains of "
-            f"LSTM, GRU or RNN nodes: {names}; but node is None."
+            f"node must name the nodes of one stack in their order, such as {names}, because the model has "
+            f"{len(chains)} chains of LSTM, GRU or RNN nodes, but node is None."
         )
-    return list(nodes)
 
 
 def check_order(nodes: Sequence, opsets: dict[str, int]) -> None:
@@ -71,6 +73,7 @@ def check_order(nodes: Sequence, opsets: dict[str, int]) -> None:
         nodes: Recurrent nodes. Their weights are constants.
         opsets: {domain: version of its operators}.
     """
+    opsets = {"" if domain in DOMAINS else domain: version for domain, version in opsets.items()}
     x = input_of(nodes[0], SEQUENCE)
     dims = (None, None) if x is None or x.shape is None or len(x.shape) != 3 else x.shape[:2]
     steps, batch = dims[::-1] if _batch_first(nodes[0]) else dims
@@ -137,19 +140,22 @@ class _Link:
 
     def __init__(self, before: Any, node: Any):
         self.before, self.node = before, node
-        self.y, self.x = before.outputs[0], input_of(node, SEQUENCE)
+        self.y = before.outputs[0] if before.outputs else None
+        self.x = input_of(node, SEQUENCE)
         self.measured: list = []
-        of_y = _downstream(self.y)
+        of_y = _downstream(before.outputs[:1])
         between: set = set()
         others: list[tuple] = []
         waiting = [(self.x, node)]
         reached = False
         while waiting:
             value, reader = waiting.pop()
-            producer = value.producer() if value is not None else None
+            if value is None or value.const_value is not None:
+                continue
+            producer = value.producer()
             if value is self.y:
                 reached = True
-            elif value is None or value.const_value is not None or producer in between:
+            elif producer in between:
                 continue
             elif producer is None or is_recurrent(producer):
                 others.append((value, reader))
@@ -164,7 +170,7 @@ class _Link:
             source = source_of(others[0][0] if others else self.x)
             raise ValueError(
                 f"{capital(title(node))} does not get the output of {title(before)} before it, but {source}, so they "
-                f"are not a stack. {_REMEDY}"
+                f"are not a stack. {REMEDY}"
             )
         if others:
             value, reader = others[0]
@@ -172,15 +178,27 @@ class _Link:
         self.between = [one for one in node.graph if one in between]
 
     def integers(self) -> Iterable[int]:
-        """The integers in constants and attributes of the nodes between."""
+        """The integers in constants and attributes of the nodes between that can be the end of a part of Y."""
         for node in self.between:
             for value in node.inputs:
-                if value is not None and value.const_value is not None:
-                    array = value.const_value.numpy()
-                    yield from array.ravel().tolist() if array.dtype.kind in "iu" else ()
+                if value is None or value.const_value is None or self._is_shape(value):
+                    continue
+                array = value.const_value.numpy()
+                yield from array.ravel().tolist() if array.dtype.kind in "iu" else ()
             for attribute in node.attributes.values():
-                values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
+                values = (
+                    attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
+                )
                 yield from (k for k in values if isinstance(k, int))
+
+    def _is_shape(self, value: Any) -> bool:
+        """Whether the nodes between read a tensor only as the shape of a Reshape, which cannot cut Y."""
+        return all(
+            (node.op_type == "Reshape" and k == 1)
+            or (node.op_type in _OF_SHAPES and self._is_shape(node.outputs[0]))
+            for node, k in value.uses()
+            if node in self.between
+        )
 
     def run(self, sizes: tuple[int, int, dict], opsets: dict[str, int]) -> None:
         """Raises ValueError unless X has the elements of Y in the order of a stack. See Note [Numbered elements]."""
@@ -189,15 +207,19 @@ class _Link:
         arrays = {self.y: y}
         for value in self.measured:
             if value.shape is None:
-                raise self._error(f"the shape of {value.name!r}, which nodes between them read, is unknown")
-            shape = [d if isinstance(d, int) else names.get(d.value, names[None]) for d in value.shape]
+                raise self._error(
+                    f"the shape of {value.name!r}, which nodes between them read, is unknown"
+                )
+            shape = [
+                d if isinstance(d, int) else names.get(d.value, names[None]) for d in value.shape
+            ]
             arrays[value] = np.broadcast_to(np.float32(0), shape)
         for node in self.between:
             try:
                 outputs = _outputs(node, arrays, opsets)
             except Exception as error:
                 raise self._error(
-                    f"{title(node)} between them does not run in onnx.reference: {type(error).__name__}: {error}"
+                    f"{title(node)} between them does not run in onnx.reference: {one_line(error).rstrip('.')}"
                 ) from error
             arrays.update(zip(node.outputs, outputs))
         if not np.array_equal(arrays[self.x], self._wanted(y)):
@@ -205,19 +227,21 @@ class _Link:
 
     def _numbered(self, steps: int, batch: int) -> np.ndarray:
         """Y of `before` with elements that differ."""
-        weights = [input_of(self.before, k).const_value.numpy() for k in (1, 2)]
-        dirs, units = weights[1].shape[0], weights[1].shape[-1]
+        w, r = (getattr(input_of(self.before, k), "const_value", None) for k in (1, 2))
+        name = title(self.before)
+        as_array(f"W of {name}", w, rank=3)
+        dirs, _, units = as_array(f"R of {name}", r, rank=3).shape
         shape = [steps, dirs, batch, units]
         if _batch_first(self.before):
             shape = [batch, steps, dirs, units]
-        if np.prod(shape, dtype=object) > _MOST:
+        if math.prod(shape) > _MOST:
             raise self._error(
-                f"its output has too many elements to check the nodes between them: the shape {shape} has more than "
-                f"{_MOST}. Export the model with open sizes of time and batch"
+                f"the check of the nodes between them would need an output of the shape {shape}, which has more than "
+                f"{_MOST} elements"
             )
         y = np.random.default_rng(1).standard_normal(shape, np.float32)
-        y *= np.resize(np.ldexp(np.float32(1), _EXPONENTS), shape)
-        return y.astype(weights[0].dtype, copy=False)
+        y *= np.resize(np.array(_FACTORS, np.float32), shape)
+        return y.astype(w.numpy().dtype, copy=False)
 
     def _wanted(self, y: np.ndarray) -> np.ndarray:
         """X of a stack: [T, B, D*H], or [B, T, D*H]."""
@@ -227,35 +251,49 @@ class _Link:
 
     def _fault(self, arrays: dict) -> str:
         """Text that names the node at fault."""
-        moved = []
+        y = arrays[self.y]
+        moves = []
         for node in self.between:
-            outputs = [arrays[v] for v in node.outputs if v in arrays]
-            outputs = [array for array in outputs if array.dtype.kind not in "iub"]
-            if not outputs:
-                continue
-            moved.append(title(node))
-            if not all(np.isin(array, arrays[self.y]).all() for array in outputs):
+            outputs = [array for value in node.outputs for array in _floats(arrays[value])]
+            if any(_has_others(array, y) for array in outputs):
                 return f"{title(node)} between them changes its elements"
-        if not moved:
+            if outputs:
+                moves.append(title(node))
+        if not moves:
             return "no node between them joins the directions"
-        return f"the elements between them have another order, or some are missing, after {', '.join(moved)}"
+        return (
+            f"the order of its elements differs, or some are missing, behind {' and '.join(moves)}"
+        )
 
     def _error(self, reason: str) -> ValueError:
         return ValueError(
             f"{capital(title(self.node))} does not read the output of {title(self.before)} in the order of a stack: "
-            f"{reason}. {_REMEDY}"
+            f"{reason}. {REMEDY}"
         )
 
 
-def _downstream(value: Any) -> set:
-    """The tensors that are computed from a tensor, and the tensor itself."""
-    found, waiting = set(), [value]
+def _downstream(values: Sequence) -> set:
+    """The tensors, and all tensors that nodes compute from them."""
+    found, waiting = set(), list(values)
     while waiting:
         value = waiting.pop()
         if value not in found:
             found.add(value)
             waiting += [output for node, _ in value.uses() for output in node.outputs]
     return found
+
+
+def _floats(output: Any) -> list:
+    """The arrays of floating point numbers in an output, which may be a list or None."""
+    arrays = output if isinstance(output, list) else [output]
+    return [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind not in "biu"]
+
+
+def _has_others(array: np.ndarray, y: np.ndarray) -> bool:
+    """Whether an array has other elements than Y."""
+    if array.size == y.size:
+        return not np.array_equal(np.sort(array, axis=None), np.sort(y, axis=None))
+    return not np.isin(array, y).all()
 
 
 def _outputs(node: Any, arrays: dict, opsets: dict[str, int]) -> list:
@@ -270,11 +308,16 @@ def _outputs(node: Any, arrays: dict, opsets: dict[str, int]) -> list:
         if value is not None
     }
     helper = onnx.helper
+    proto = onnx_ir.serde.serialize_node(node)
+    if proto.domain in DOMAINS:
+        proto.domain = ""
     graph = helper.make_graph(
-        [onnx_ir.serde.serialize_node(node)],
+        [proto],
         "between",
         [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+            )
             for name, array in feeds.items()
         ],
         [onnx.ValueInfoProto(name=value.name) for value in node.outputs if value.name],
