@@ -338,6 +338,15 @@ def _between(
     return model
 
 
+_ENDLESS = onnx.helper.make_graph(
+    [
+        onnx.helper.make_node("Identity", ["more"], ["again"]),
+        onnx.helper.make_node("Identity", ["v"], ["w"]),
+    ],
+    "endless",
+    [_value("k", [], 7), _value("more", [], 9), _value("v", None)],
+    [_value("again", [], 9), _value("w", None)],
+)
 SWAP = {"perm": [1, 0, 2]}
 CUT = {"first": [0], "end": [70], "axes": [0]}
 MASK = _value("mask", ["T", "B", 1])
@@ -369,6 +378,8 @@ CHANGED = {
     "Reshape to the shape of 'x', which is unknown": _between(
         [("Shape", ["x"], ["shape"], {}), ("Reshape", ["y0", "shape"], ["z"], {})], None
     ),
+    # A loop may not end, so it does not run.
+    "Loop": _between([("Loop", ["", "yes", "s"], ["z"], {"body": _ENDLESS})], constants={"yes": np.bool_(True)}),
     "Unknown": _between([("Unknown", ["s"], ["z"], {})]),
     "Own of the domain 'own'": _between([("Own", ["s"], ["z"], {"domain": "own"})]),
 }  # fmt: skip

@@ -7,13 +7,14 @@ Note [Numbered elements]
     Y [T, D, B, H] ---> Transpose, Reshape, ... ---> X [T, B, D*H]
 
 The nodes between run in onnx.reference on a Y whose elements differ, and X must have the elements in the order of a
-stack. H, D and the sizes that the model fixes are those of the model. If T or B is open, the nodes run twice. In the
-first run T is larger than B and than all integers in the nodes between, in the second run B is. Then a Slice with a
-constant end, or with another size as its end, cuts Y in one of the runs.
+stack. H, D and the sizes that the model fixes are those of the model. The nodes run twice. An open T is larger than B
+and than all integers in the nodes between in the first run, and an open B is in the second run. Then a Slice with a
+constant end, or with another size as its end, cuts Y in one of the runs. The elements of the second run have the other
+sign.
 """
 
 import math
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence
 
 import numpy as np
 
@@ -36,9 +37,8 @@ _SHAPES = ("Shape", "Size")
 _TO_THE_END = 2**31 - 1
 # The most elements that are compared: 256 MiB of float32.
 _MOST = 2**26
-# Factors of the elements. All fit float16. A Clip changes large elements, a threshold changes small elements, and a
-# mask changes 0.
-_FACTORS = (4096, 1 / 4096, 256, 1 / 256, 16, 1 / 16, 1, 0)
+# Factors of the elements, which fit float16. A Clip changes large elements, and a threshold changes small elements.
+_FACTORS = (4096, 1 / 4096, 256, 1 / 256, 16, 1 / 16, 1)
 # Nodes that pass a shape on to a Reshape.
 _OF_SHAPES = ("Cast", "Concat", "Identity", "Unsqueeze")
 REMEDY = "Convert each separately."
@@ -79,8 +79,8 @@ def check_order(nodes: Sequence, opsets: dict[str, int]) -> None:
     steps, batch = dims[::-1] if _batch_first(nodes[0]) else dims
     for before, node in zip(nodes, nodes[1:]):
         link = _Link(before, node)
-        for sizes in _sizes(steps, batch, link.integers()):
-            link.run(sizes, opsets)
+        for run in _runs(steps, batch, link.integers()):
+            link.check(run, opsets)
 
 
 def _recurrent_sources(node: Any) -> set:
@@ -104,8 +104,30 @@ def _batch_first(node: Any) -> bool:
     return bool(layout and layout.value)
 
 
-def _sizes(steps: Any, batch: Any, integers: Iterable[int]) -> list[tuple[int, int, dict]]:
-    """(T, B, {name of a size: its number}) of the runs.
+class _Run(NamedTuple):
+    """What differs between the two runs.
+
+    Attributes:
+        steps, batch: T and B.
+        names: {name of an open size of the model: T or B}; a size without a name is None.
+        other: The number for other open sizes.
+        sign: 1 or -1, a factor of the elements.
+    """
+
+    steps: int
+    batch: int
+    names: dict[str | None, int]
+    other: int
+    sign: int
+
+
+def _is_open(size: Any) -> bool:
+    """Whether the model does not fix a size. Some exporters write -1 or 0 for an open size."""
+    return not isinstance(size, int) or size <= 0
+
+
+def _runs(steps: Any, batch: Any, integers: Iterable[int]) -> list[_Run]:
+    """The two runs. See Note [Numbered elements].
 
     Args:
         steps: T of the model: an int, or something else if it is open.
@@ -114,15 +136,11 @@ def _sizes(steps: Any, batch: Any, integers: Iterable[int]) -> list[tuple[int, i
     """
     longest = 2 + max((abs(k) for k in integers if abs(k) < _TO_THE_END), default=1)
     runs = []
-    for t, b, other in ((longest, 2, 1), (3, longest + 1, longest + 2)):
-        t = steps if isinstance(steps, int) else t
-        b = batch if isinstance(batch, int) else b
-        names = {
-            dim.value: size
-            for dim, size in ((steps, t), (batch, b))
-            if getattr(dim, "value", None) is not None
-        }
-        runs.append((t, b, {**names, None: other}))
+    for t, b, other, sign in ((longest, 2, 1, 1), (3, longest + 1, longest + 2, -1)):
+        t = t if _is_open(steps) else steps
+        b = b if _is_open(batch) else batch
+        names = {dim.value: k for dim, k in ((steps, t), (batch, b)) if hasattr(dim, "value")}
+        runs.append(_Run(t, b, names, other, sign))
     return runs
 
 
@@ -131,7 +149,7 @@ class _Link:
 
     Attributes:
         before, node: The recurrent nodes.
-        between: The nodes from Y of `before` to X of `node`, in topological order.
+        between: The nodes from Y of `before` to X of `node` as keys, in topological order.
         measured: Tensors that do not come from Y, of which only the shape is read.
 
     Raises:
@@ -157,7 +175,7 @@ class _Link:
                 reached = True
             elif producer in between:
                 continue
-            elif producer is None or is_recurrent(producer):
+            elif producer is None or is_recurrent(producer) or _has_graphs(producer):
                 others.append((value, reader))
             else:
                 between.add(producer)
@@ -175,7 +193,7 @@ class _Link:
         if others:
             value, reader = others[0]
             raise self._error(f"{title(reader)} between them also reads {source_of(value)}")
-        self.between = [one for one in node.graph if one in between]
+        self.between = dict.fromkeys(one for one in node.graph if one in between)
 
     def integers(self) -> Iterable[int]:
         """The integers in constants and attributes of the nodes between that can be the end of a part of Y."""
@@ -193,17 +211,21 @@ class _Link:
 
     def _is_shape(self, value: Any) -> bool:
         """Whether the nodes between read a tensor only as the shape of a Reshape, which cannot cut Y."""
-        return all(
-            (node.op_type == "Reshape" and k == 1)
-            or (node.op_type in _OF_SHAPES and self._is_shape(node.outputs[0]))
-            for node, k in value.uses()
-            if node in self.between
-        )
+        done, waiting = set(), [value]
+        while waiting:
+            for node, k in waiting.pop().uses():
+                if node not in self.between or node in done:
+                    continue
+                if node.op_type in _OF_SHAPES:
+                    done.add(node)
+                    waiting.append(node.outputs[0])
+                elif node.op_type != "Reshape" or k != 1:
+                    return False
+        return True
 
-    def run(self, sizes: tuple[int, int, dict], opsets: dict[str, int]) -> None:
-        """Raises ValueError unless X has the elements of Y in the order of a stack. See Note [Numbered elements]."""
-        steps, batch, names = sizes
-        y = self._numbered(steps, batch)
+    def check(self, run: _Run, opsets: dict[str, int]) -> None:
+        """Raises ValueError unless X has the elements of Y in the order of a stack."""
+        y = self._numbered(run)
         arrays = {self.y: y}
         for value in self.measured:
             if value.shape is None:
@@ -211,7 +233,12 @@ class _Link:
                     f"the shape of {value.name!r}, which nodes between them read, is unknown"
                 )
             shape = [
-                d if isinstance(d, int) else names.get(d.value, names[None]) for d in value.shape
+                dim
+                if isinstance(dim, int)
+                else run.other
+                if dim.value is None
+                else run.names.get(dim.value, run.other)
+                for dim in value.shape
             ]
             arrays[value] = np.broadcast_to(np.float32(0), shape)
         for node in self.between:
@@ -225,28 +252,30 @@ class _Link:
         if not np.array_equal(arrays[self.x], self._wanted(y)):
             raise self._error(self._fault(arrays))
 
-    def _numbered(self, steps: int, batch: int) -> np.ndarray:
+    def _numbered(self, run: _Run) -> np.ndarray:
         """Y of `before` with elements that differ."""
         w, r = (getattr(input_of(self.before, k), "const_value", None) for k in (1, 2))
         name = title(self.before)
-        as_array(f"W of {name}", w, rank=3)
+        dtype = as_array(f"W of {name}", w, rank=3).dtype
         dirs, _, units = as_array(f"R of {name}", r, rank=3).shape
-        shape = [steps, dirs, batch, units]
+        shape = [run.steps, dirs, run.batch, units]
         if _batch_first(self.before):
-            shape = [batch, steps, dirs, units]
+            shape = [run.batch, run.steps, dirs, units]
         if math.prod(shape) > _MOST:
             raise self._error(
                 f"the check of the nodes between them would need an output of the shape {shape}, which has more than "
                 f"{_MOST} elements"
             )
         y = np.random.default_rng(1).standard_normal(shape, np.float32)
-        y *= np.resize(np.array(_FACTORS, np.float32), shape)
-        return y.astype(w.numpy().dtype, copy=False)
+        y *= np.resize(np.array(_FACTORS, np.float32) * run.sign, shape)
+        if y.size > 1:
+            y.flat[-1] = 0  # Masks often change 0.
+        return y.astype(dtype, copy=False)
 
     def _wanted(self, y: np.ndarray) -> np.ndarray:
         """X of a stack: [T, B, D*H], or [B, T, D*H]."""
         y = y.swapaxes(0, 1) if _batch_first(self.before) else y.transpose(0, 2, 1, 3)
-        x = y.reshape(*y.shape[:2], -1)
+        x = y.reshape(*y.shape[:2], y.shape[2] * y.shape[3])
         return x.swapaxes(0, 1) if _batch_first(self.node) else x
 
     def _fault(self, arrays: dict) -> str:
@@ -281,6 +310,11 @@ def _downstream(values: Sequence) -> set:
             found.add(value)
             waiting += [output for node, _ in value.uses() for output in node.outputs]
     return found
+
+
+def _has_graphs(node: Any) -> bool:
+    """Whether a node is a branch or a loop, which may read other tensors and may not end."""
+    return any(attribute.type.name in ("GRAPH", "GRAPHS") for attribute in node.attributes.values())
 
 
 def _floats(output: Any) -> list:
@@ -323,5 +357,5 @@ def _outputs(node: Any, arrays: dict, opsets: dict[str, int]) -> list:
         [onnx.ValueInfoProto(name=value.name) for value in node.outputs if value.name],
     )
     with np.errstate(all="ignore"):
-        found = ReferenceEvaluator(graph, opsets=opsets).run(None, feeds, intermediate=True)
-    return [found.get(value.name) for value in node.outputs]
+        outputs = iter(ReferenceEvaluator(graph, opsets=opsets).run(None, feeds))
+    return [next(outputs) if value.name else None for value in node.outputs]
