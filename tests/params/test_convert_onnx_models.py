@@ -130,14 +130,17 @@ def test_nodes_of_onnx_that_are_no_stack(rng):
     assert params.from_onnx(model, ["a", "b"]).layout.num_layers == 2
     (node,) = (node for node in model.graph.node if node.name == "b")
     (squeeze,) = (node for node in model.graph.node if node.op_type == "Squeeze")
-    for given in (["xa"], [""], ["xb"], [], ["ya_h"]):
-        # Next to the other node, without an input, from itself, and from the last states of the other
-        # node.
+    no_output = "The node 'b' does not get the output of the node 'a'"
+    for given, match in (
+        (["xa"], no_output),  # next to the other node
+        ([""], "constants"),  # without an input
+        (["xb"], "cycle"),
+        ([], no_output),
+        (["ya_h"], no_output),  # the last states of the other node
+    ):
         del squeeze.input[:]
         squeeze.input.extend(given)
-        with pytest.raises(
-            ValueError, match="The node 'b' does not get the output of the node 'a'"
-        ):
+        with pytest.raises(ValueError, match=match):
             params.from_onnx(model, ["a", "b"])
     assert params.from_onnx(model, "b").layout.num_layers == 1
     del node.input[:]

@@ -43,8 +43,7 @@ def test_every_kind_is_there():
 @pytest.mark.parametrize("name", [name for name in NAMES if name.split(":")[1] not in REJECTED])
 def test_converted(name):
     model, x, want, state = _case(name)
-    names = [node.name for node in model.graph.node if node.op_type in ("LSTM", "GRU", "RNN")]
-    converted = params.from_onnx(model, names)
+    converted = params.from_onnx(model)
     stack = STACKS[converted.layout.rnn_mode].from_converted(converted, return_sequences=True)
     states = None if state is None else [state.swapaxes(0, 1)]
     np.testing.assert_allclose(stack(x, initial_state=states), want, rtol=0, atol=2e-6)
@@ -57,7 +56,6 @@ def test_converted(name):
 @pytest.mark.parametrize("name", [name for name in NAMES if name.split(":")[1] in REJECTED])
 def test_rejected(name):
     model = _case(name)[0]
-    names = [node.name for node in model.graph.node if node.op_type in ("LSTM", "GRU", "RNN")]
     for convert in (params.from_onnx, tf_rnn_ops.keras.from_onnx):
         with pytest.raises(ValueError, match=REJECTED[name.split(":")[1]]):
-            convert(model, names)
+            convert(model)

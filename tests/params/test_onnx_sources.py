@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnxruntime
 import op_runs  # noqa: E402
 import pytest
 
@@ -46,12 +47,11 @@ REJECTED = {
     "weights=split": r"W of the node .* not a constant .* \(Split\). Make it an initializer, or give a params.OnnxNode",
 }
 NO_STACK = {
-    _two(b="relu"): r"The node '\w+' does not get the output of the node '\w+' before it, but the node "
-    r"'\w+' \(Relu\), so they are not a stack",
-    _two(b="of_x"): "does not get the output of the node .* but the input 'x' of the graph",
-    _two(b="reversed").replace("dims=open", ""): r"does not get the output .* but the node '\w+' \(Slice\)",
-    _two(b="half"): r"does not get the output .* but the node '\w+' \(Cast\)",
-    _two(b="last_state"): "does not get the output .* but the output Y_h of",
+    _two(b="relu"): r"node '\w+' does .* of the node '\w+' .*the node '\w+' \(Relu\)",
+    _two(b="of_x"): "output of the node .*the input 'x' of the graph",
+    _two(b="reversed").replace("dims=open", ""): r"order .*the node '\w+' \(Slice\)",
+    _two(b="half"): r"the node '\w+' \(Cast\)",
+    _two(b="last_state"): "the output Y_h of",
     _two(n="input"): "sequence_lens of the node .* is not that of .*, but a stack has one input for all",
 }  # fmt: skip
 
@@ -63,30 +63,45 @@ def _names(model):
 @pytest.mark.parametrize("line", [*REJECTED, *NO_STACK])
 def test_rejected(line):
     model = _model(line)
-    with pytest.raises(ValueError, match={**REJECTED, **NO_STACK}[line]):
-        params.from_onnx(model, _names(model))
+    for names in (_names(model), None):
+        if "between=of_x" not in line or names:
+            with pytest.raises(ValueError, match={**REJECTED, **NO_STACK}[line]):
+                params.from_onnx(model, names)
     if line in REJECTED:
         with pytest.raises(ValueError, match=REJECTED[line]):
             tf_rnn_ops.keras.from_onnx(model)
 
 
-def test_several_nodes_without_names():
-    """The names say that the nodes are one stack."""
+@pytest.mark.parametrize("name", ["", "rnn"])
+def test_a_chain_is_found_without_names(name):
+    """Also if the nodes have no names or equal names, and in the order of a reversed file."""
     model = _model(_two())
-    with pytest.raises(
-        ValueError, match=f"node must name the nodes .* has the nodes .*{_names(model)[0]}"
-    ):
+    nodes = list(model.graph.node)
+    for node in nodes:
+        node.name = name
+    want = params.from_onnx(_model(_two()), _names(_model(_two())))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes[::-1])
+    assert op_runs.same_bits(params.from_onnx(model).params, want.params)
+    outputs = [node.output[0] for node in nodes if node.op_type == "LSTM"]
+    if not name:
+        assert op_runs.same_bits(params.from_onnx(model, outputs).params, want.params)
+
+
+@pytest.mark.parametrize("between", ["of_x", "skip"])
+def test_several_chains_without_names(between):
+    """The third node reads the output of the first node, or the input of the graph."""
+    model = _model(
+        "ops=LSTM,LSTM,LSTM direction=forward,forward,forward units=4,4,4 layout=0,0,0 bias=1,1,1 "
+        "weights=plain,plain,plain peepholes=0,0,0 reset_after=1,1,1 h=none,none,none c=none,none,none "
+        f"lengths=none,none,none between=squeeze,{between}"
+    )
+    first, second, third = _names(model)
+    with pytest.raises(ValueError, match=f"node must .*{first}.*{second}.*{third}"):
         params.from_onnx(model)
-    assert params.from_onnx(model, _names(model)).layout.num_layers == 2
-    assert len(tf_rnn_ops.keras.from_onnx(model)) == 2
-
-
-def test_a_node_without_a_name():
-    model = _model(_two())
-    for node in model.graph.node:
-        node.name = ""
-    outputs = [node.output[0] for node in model.graph.node if node.op_type == "LSTM"]
-    assert params.from_onnx(model, outputs).layout.num_layers == 2
+    assert params.from_onnx(model, [first, second]).layout.num_layers == 2
+    with pytest.raises(ValueError, match=f"'{third}' does not get the output of .*'{second}'"):
+        params.from_onnx(model, [first, second, third])
 
 
 def test_without_onnxscript(monkeypatch):
@@ -98,7 +113,7 @@ def test_without_onnxscript(monkeypatch):
 def test_named_nodes_must_be_a_stack_too():
     model = _model(_two(b="relu"))
     names = _names(model)
-    with pytest.raises(ValueError, match="are not a stack. Convert each separately"):
+    with pytest.raises(ValueError, match="stack.* Convert each separately"):
         params.from_onnx(model, names)
     for name in names:
         assert params.from_onnx(model, name).layout.num_layers == 1
@@ -264,12 +279,10 @@ def _with_dropout(place, nodes, inputs, more, opset):
 def test_dropout(case, place):
     model = _with_dropout(place, *{**NOT_RANDOM, **RANDOM}[case])
     if case in NOT_RANDOM:
-        assert params.from_onnx(model, _names(model)).layout.num_layers == (
-            2 if place == "sequence" else 1
-        )
+        assert params.from_onnx(model).layout.num_layers == (2 if place == "sequence" else 1)
     else:
         with pytest.raises(ValueError, match=r"the node '\w' \(Dropout\)"):
-            params.from_onnx(model, _names(model))
+            params.from_onnx(model)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +303,178 @@ def test_casts_between_layers(kind, converted):
         width=4,
     )
     if converted:
-        assert params.from_onnx(model, _names(model)).layout.num_layers == 2
+        assert params.from_onnx(model).layout.num_layers == 2
     else:
-        with pytest.raises(ValueError, match=r"but the node 'narrow' \(Cast\)"):
-            params.from_onnx(model, _names(model))
+        with pytest.raises(ValueError, match=r"the node 'narrow' \(Cast\)"):
+            params.from_onnx(model)
+
+
+# ---- nodes between two layers that the grammar has not ----
+
+
+def _between(
+    nodes, dims=("T", "B", 4), inputs=(), constants=(), layouts=(0, 0), axis=1, functions=()
+):
+    """Two nodes named 'y0' and 'y', with `nodes` from the output 's' of a Squeeze to 'z'.
+
+    The layers have weights that differ in each row.
+    """
+    rng = np.random.default_rng(3)
+    weights = {
+        name: rng.standard_normal((1, 16, 4)).astype(np.float32)
+        for name in ("W0", "R0", "W1", "R1")
+    }
+    model = _of_nodes(
+        [
+            ("LSTM", ["x", "W0", "R0"], ["y0"], {"hidden_size": 4, "layout": layouts[0]}),
+            ("Squeeze", ["y0", "axis"], ["s"], {}),
+            *nodes,
+            ("LSTM", ["z", "W1", "R1"], ["y"], {"hidden_size": 4, "layout": layouts[1]}),
+        ],
+        [_value("x", dims), *inputs],
+        {"axis": [axis], **weights, **dict(constants)},
+    )
+    model.opset_import.append(onnx.helper.make_opsetid("own", 1))
+    return model
+
+
+_ENDLESS = onnx.helper.make_graph(
+    [
+        onnx.helper.make_node("Identity", ["more"], ["again"]),
+        onnx.helper.make_node("Identity", ["v"], ["w"]),
+    ],
+    "endless",
+    [_value("k", [], 7), _value("more", [], 9), _value("v", None)],
+    [_value("again", [], 9), _value("w", None)],
+)
+SWAP = {"perm": [1, 0, 2]}
+CUT = {"first": [0], "end": [70], "axes": [0]}
+MASK = _value("mask", ["T", "B", 1])
+KEPT = {
+    "twice": _between([("Transpose", ["s"], ["t"], SWAP), ("Transpose", ["t"], ["z"], SWAP)]),
+    "zero": _between([("Add", ["s", "zero"], ["z"], {})], constants={"zero": np.float32(0)}),
+    "fixed_end": _between([("Slice", ["s", "first", "end", "axes"], ["z"], {})], (70, 2, 4), constants=CUT),
+    "shape_of_x": _between(
+        [("Shape", ["x"], ["shape"], {}), ("Reshape", ["y0", "shape"], ["z"], {})], (None, None, 4)
+    ),
+    "sequence": _between([("SequenceConstruct", ["s"], ["q"], {}), ("SequenceAt", ["q", "k"], ["z"], {})],
+                         constants={"k": np.int64(0)}),
+}  # fmt: skip
+CHANGED = {
+    # torch.nn.LSTM without batch_first on the transposed output of another one.
+    "Transpose": _between([("Transpose", ["s"], ["z"], SWAP)]),
+    "Transpose of equal sizes": _between([("Transpose", ["s"], ["z"], SWAP)], (3, 3, 4)),
+    "Slice": _between([("Slice", ["s", "first", "end", "axes"], ["z"], {})], constants=CUT),
+    "Gather": _between([("Gather", ["s", "k"], ["z"], {"axis": 2})], constants={"k": [0, 2, 1, 3]}),
+    "Clip": _between([("Clip", ["s", "low", "high"], ["z"], {})],
+                     constants={"low": np.float32(-2), "high": np.float32(2)}),
+    "Where": _between([("Equal", ["s", "zero"], ["e"], {}), ("Where", ["e", "one", "s"], ["z"], {})],
+                      constants={"zero": np.float32(0), "one": np.float32(1)}),
+    "LayerNormalization": _between([("LayerNormalization", ["s", "one"], ["z"], {})],
+                                   constants={"one": np.ones(4, np.float32)}),
+    "Mul of the input 'mask'": _between([("Mul", ["s", "mask"], ["z"], {})], inputs=[MASK]),
+    "Concat with the input 'x'": _between([("Concat", ["s", "x"], ["z"], {"axis": 2})]),
+    "Reshape to the undefined tensor 'shape'": _between([("Reshape", ["s", "shape"], ["z"], {})]),
+    "Reshape to the shape of 'x', which is unknown": _between(
+        [("Shape", ["x"], ["shape"], {}), ("Reshape", ["y0", "shape"], ["z"], {})], None
+    ),
+    # A loop may not end, so it does not run.
+    "Loop": _between([("Loop", ["", "yes", "s"], ["z"], {"body": _ENDLESS})], constants={"yes": np.bool_(True)}),
+    "Unknown": _between([("Unknown", ["s"], ["z"], {})]),
+    "Own of the domain 'own'": _between([("Own", ["s"], ["z"], {"domain": "own"})]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_nodes_that_keep_the_order(case, rng):
+    """The stack has the numbers of ONNX Runtime."""
+    model = KEPT[case]
+    steps, batch = (70, 2) if case == "fixed_end" else (5, 2)
+    x = rng.standard_normal((steps, batch, 4)).astype(np.float32)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    (want,) = session.run(["y"], {"x": x})
+    got = op_runs.run(*params.from_onnx(model), x)[0]
+    np.testing.assert_allclose(got, want[:, 0], rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("names", [None, ["y0", "y"]])
+@pytest.mark.parametrize("case", CHANGED)
+def test_nodes_that_change_the_order(case, names):
+    """The error names the two layers and the node between them, or the tensor that it reads."""
+    op_type, tensor = case.split()[0], case.partition("'")[2].partition("'")[0]
+    with pytest.raises(ValueError, match=f"'y' .*'y0' .*({op_type}|{tensor or op_type})"):
+        params.from_onnx(CHANGED[case], names)
+
+
+@pytest.mark.parametrize("layouts", [(0, 0), (1, 1), (0, 1), (1, 0)])
+def test_layouts_of_a_stack(layouts):
+    """A node with layout=1 has the batch first, [B, T, D, H]."""
+    swapped = [("Transpose", ["s"], ["z"], SWAP)]
+    kept = [("Identity", ["s"], ["z"], {})]
+    good, bad = (swapped, kept) if layouts[0] != layouts[1] else (kept, swapped)
+    options = {"layouts": layouts, "axis": 1 + layouts[0], "dims": (3, 3, 4)}
+    assert params.from_onnx(_between(good, **options)).layout.num_layers == 2
+    with pytest.raises(ValueError, match="order of a stack"):
+        params.from_onnx(_between(bad, **options))
+
+
+def test_an_open_size_beside_a_large_one():
+    """The width of a layer is not an end of a part, so T stays small in the check."""
+    units = 1024
+    shapes = {
+        "W0": (2, 4 * units, 1),
+        "R0": (2, 4 * units, units),
+        "W1": (2, 4 * units, 2 * units),
+        "R1": (2, 4 * units, units),
+    }
+    options = {"hidden_size": units, "direction": "bidirectional"}
+    model = _of_nodes(
+        [
+            ("LSTM", ["x", "W0", "R0"], ["y0"], options),
+            ("Transpose", ["y0"], ["t"], {"perm": [0, 2, 1, 3]}),
+            ("Shape", ["t"], ["shape"], {}),
+            ("Slice", ["shape", "first", "end"], ["T"], {}),
+            ("Concat", ["T", "sizes"], ["wanted"], {"axis": 0}),
+            ("Reshape", ["t", "wanted"], ["z"], {}),
+            ("LSTM", ["z", "W1", "R1"], ["y"], options),
+        ],
+        [_value("x", ["T", 64, 1])],
+        {
+            "first": [0],
+            "end": [1],
+            "sizes": [64, 2 * units],
+            **{n: np.zeros(s, np.float32) for n, s in shapes.items()},
+        },
+    )
+    assert params.from_onnx(model).layout.num_layers == 2
+
+
+def test_an_output_that_is_too_large_to_check():
+    model = _between([("Identity", ["s"], ["z"], {})], (10**6, 64, 4))
+    with pytest.raises(ValueError, match="'y0' .*1000000, 1, 64, 4.*elements"):
+        params.from_onnx(model)
+
+
+@pytest.mark.parametrize("convert", [params.from_onnx, tf_rnn_ops.keras.from_onnx])
+def test_a_cycle(convert):
+    with pytest.raises(ValueError, match="cycle"):
+        convert(_between([("Add", ["s", "z"], ["z"], {})]))
+
+
+@pytest.mark.parametrize(("place", "name"), [(4, "sequence_lens"), (5, "initial_h")])
+def test_inputs_in_another_order(place, name):
+    """A Gather swaps the sequences of an input of the graph."""
+    fed = ["x", "W", "R", "B", "", "", ""][:place] + ["swapped"]
+    kind = onnx.TensorProto.INT32 if place == 4 else onnx.TensorProto.FLOAT
+    model = _of_nodes(
+        [
+            ("Gather", ["given", "k"], ["swapped"], {"axis": place % 4}),
+            ("LSTM", fed, ["y"], {"hidden_size": 4}),
+        ],
+        [_value("x", ["T", 2, 3]), _value("given", [2] if place == 4 else [1, 2, 4], kind)],
+        {"k": [1, 0]},
+    )
+    with pytest.raises(ValueError, match=rf"{name} .*\(Gather\)"):
+        params.from_onnx(model)

@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "native": "numpy tensorflow",
     "params": "numpy",
     "params/keras": "params numpy",
-    "params/onnx": "params numpy onnx_ir onnxscript",
+    "params/onnx": "params numpy onnx onnx_ir onnxscript",
     "plain": "params numpy tensorflow",
     "raw_ops": "native numpy tensorflow",
     "autodiff": "native params plain raw_ops numpy tensorflow",

@@ -10,12 +10,23 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-RECURRENT = ("LSTM", "GRU", "RNN")
-_DOMAINS = ("", "ai.onnx")
+from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops.params.onnx.graph import (
+    DOMAINS,
+    LENGTHS,
+    RECURRENT,
+    SEQUENCE,
+    capital,
+    input_of,
+    is_recurrent,
+    name_of,
+    source_of,
+    title,
+)
+from tf_rnn_ops.params.onnx.stack import REMEDY, check_chain, check_order
+
 _WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
 _STATES = ((5, "initial_h"), (6, "initial_c"))
-_SEQUENCE, _LENGTHS = 0, 4
-_OUTPUTS = ("Y", "Y_h", "Y_c")
 # Nodes that move elements without changing their values.
 _MOVES = (
     "Cast", "Concat", "Dropout", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice",
@@ -37,8 +48,8 @@ def recurrent_nodes(model: Any, names: Sequence[str] | None, stack: bool) -> lis
     Args:
         model: A ModelProto.
         names: Names of nodes, or None for all. A node without a name has the name of its first output.
-        stack: Whether the nodes must be one stack. Then several nodes need names: the names say that
-            each node reads the output of the node before it.
+        stack: Whether the nodes must be one stack: each node reads the output of the node before it, with the
+            directions joined.
 
     Returns:
         A list of (op_type, W, R, B, P, attributes), in the order of `names` or of the graph.
@@ -46,32 +57,33 @@ def recurrent_nodes(model: Any, names: Sequence[str] | None, stack: bool) -> lis
     Raises:
         ImportError: The package onnxscript is missing.
         ValueError: There are no such nodes, a name is unknown or not unique, a weight is not constant,
-            initial states or lengths are neither absent nor inputs of the graph, or a node of a stack does
-            not read the node before it.
+            initial states or lengths are neither absent nor inputs of the graph, or the nodes are not a stack.
     """
     ir_model, fold_constants = _with_tools(model)
-    nodes = _named([node for node in ir_model.graph if _is_recurrent(node)], names)
+    nodes = _named([node for node in ir_model.graph if is_recurrent(node)], names)
     fold_constants()
     if names is None:
         _check_inner_graphs(ir_model.graph)
-        nodes = [node for node in ir_model.graph if _is_recurrent(node)]
+        nodes = [node for node in ir_model.graph if is_recurrent(node)]
     if not nodes:
         raise ValueError("The graph of the model has no LSTM, GRU or RNN node.")
-    if stack and names is None and len(nodes) > 1:
-        raise ValueError(
-            f"node must name the nodes of one stack in their order, because the model has the nodes "
-            f"{[_name(node) for node in nodes]}, but it is None."
-        )
-    sequences = {id(source) for node in nodes for source in _moved(_input(node, _SEQUENCE), _JOINS)}
+    weights = [tuple(_weight(node, k, name) for k, name in _WEIGHTS) for node in nodes]
+    if stack and names is None:
+        check_chain(nodes)
+    if stack:
+        check_order(nodes, ir_model.graph.opset_imports)
+    sequences = {
+        id(source) for node in nodes for source in _moved(input_of(node, SEQUENCE), _JOINS)
+    }
     for before, node in zip(nodes, nodes[1:]) if stack else ():
-        _check_link(before, node)
+        _check_same_lengths(before, node)
     for node in nodes:
         for k, name in _STATES if node.op_type == "LSTM" else _STATES[:1]:
-            _check_state(name, node, _input(node, k), sequences)
+            _check_state(name, node, input_of(node, k), sequences)
         _check_lengths(node)
     return [
-        (node.op_type, *(_weight(node, k, name) for k, name in _WEIGHTS), _attributes(node))
-        for node in nodes
+        (node.op_type, *arrays, _attributes(node))
+        for node, arrays in zip(nodes, weights, strict=True)
     ]
 
 
@@ -95,44 +107,50 @@ def _with_tools(model: Any) -> tuple[Any, Any]:
             )
     if ir_model.functions:
         InlinePass()(ir_model)
+    try:
+        ir_model.graph.sort()
+    except ValueError as error:
+        raise ValueError(f"The graph of the model has a cycle: {error}") from error
+    # onnx's inference of shapes follows the names of open sizes from the inputs to the nodes.
+    for k, value in enumerate(ir_model.graph.inputs):
+        if value.shape is not None:
+            value.shape = onnx_ir.Shape(
+                onnx_ir.SymbolicDim(f"input_{k}_{axis}") if _is_nameless(dim) else dim
+                for axis, dim in enumerate(value.shape)
+            )
 
     def fold_constants() -> None:
-        optimizer.fold_constants(
-            ir_model,
-            onnx_shape_inference=True,
-            output_size_limit=sys.maxsize,
-            should_fold=lambda node: node.op_type not in (*RECURRENT, *_RANDOM),
-        )
+        try:
+            optimizer.fold_constants(
+                ir_model,
+                onnx_shape_inference=True,
+                output_size_limit=sys.maxsize,
+                should_fold=lambda node: node.op_type not in (*RECURRENT, *_RANDOM),
+            )
+        except Exception as error:
+            raise ValueError(
+                f"onnxscript cannot compute the constants of the model: {one_line(error)}"
+            ) from error
 
     return ir_model, fold_constants
 
 
+def _is_nameless(dim: Any) -> bool:
+    """Whether a size is open and has no name."""
+    return not isinstance(dim, int) and dim.value is None
+
+
 # ---- nodes ----
-
-
-def _is_recurrent(node: Any) -> bool:
-    """Whether it is an LSTM, GRU or RNN of ONNX."""
-    return node.domain in _DOMAINS and node.op_type in RECURRENT
-
-
-def _name(node: Any) -> str:
-    """The name of a node, or of its first output."""
-    return node.name or next((output.name for output in node.outputs if output.name), "")
-
-
-def _title(node: Any) -> str:
-    """The name of a node in error messages."""
-    return f"the node {_name(node)!r}"
 
 
 def _named(nodes: list, names: Sequence[str] | None) -> list:
     """The nodes with these names, or all nodes."""
     chosen: list = []
     for name in names or ():
-        fitting = [node for node in nodes if _name(node) == name]
+        fitting = [node for node in nodes if name_of(node) == name]
         if not fitting:
             raise ValueError(
-                f"The model has no LSTM, GRU or RNN node named {name!r}; it has {sorted(map(_name, nodes))}."
+                f"The model has no LSTM, GRU or RNN node named {name!r}; it has {sorted(map(name_of, nodes))}."
             )
         if len(fitting) > 1:
             raise ValueError(
@@ -147,9 +165,9 @@ def _check_inner_graphs(graph: Any) -> None:
     """Raises ValueError if a branch or loop of the graph has recurrent nodes."""
     outer = set(graph)
     for node in graph.all_nodes():
-        if _is_recurrent(node) and node not in outer:
+        if is_recurrent(node) and node not in outer:
             raise ValueError(
-                f"{_capital(_title(node))} is in a branch or loop of the model, which is not converted: give the "
+                f"{capital(title(node))} is in a branch or loop of the model, which is not converted: give the "
                 "names of nodes outside of it, or move the node there."
             )
 
@@ -158,39 +176,20 @@ def _attributes(node: Any) -> dict[str, Any]:
     return {attribute.name: attribute.value for attribute in node.attributes.values()}
 
 
-def _input(node: Any, k: int) -> Any:
-    """Input k of a node; None for a missing one."""
-    return node.inputs[k] if k < len(node.inputs) else None
-
-
 def _weight(node: Any, k: int, name: str) -> np.ndarray | None:
-    value = _input(node, k)
+    value = input_of(node, k)
     if value is None:
         return None
     if value.const_value is None:
         raise ValueError(
-            f"{name} of {_title(node)} is {value.name!r}, which is not a constant of the graph: it comes from "
-            f"{_source(value)}. {_ARRAYS}"
+            f"{name} of {title(node)} is {value.name!r}, which is not a constant of the graph: it comes from "
+            f"{source_of(value)}. {_ARRAYS}"
         )
     array = value.const_value.numpy()
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 # ---- sources of inputs ----
-
-
-def _source(value: Any) -> str:
-    """Text that names the source of a tensor."""
-    if value is None:
-        return "nothing"
-    if value.const_value is not None:
-        return "a constant"
-    node = value.producer()
-    if node is None:
-        return f"the input {value.name!r} of the graph"
-    if _is_recurrent(node):
-        return f"the output {_OUTPUTS[value.index()]} of {_title(node)}"
-    return f"{_title(node)} ({node.op_type})"
 
 
 def _moved(value: Any, without: Sequence[str] = ()) -> Iterator:
@@ -214,15 +213,18 @@ def _moved(value: Any, without: Sequence[str] = ()) -> Iterator:
 
 def _moves(node: Any) -> bool:
     """Whether a node moves elements without changing their values or reversing their order."""
-    if node is None or node.domain not in _DOMAINS or node.op_type not in _MOVES:
+    if node is None or node.domain not in DOMAINS or node.op_type not in _MOVES:
         return False
-    if _input(node, 0) is None:
+    if input_of(node, 0) is None:
         return False
     if node.op_type == "Cast":
         return node.attributes["to"].value in _WIDE
     if node.op_type == "Slice":
-        return _is_constant(_input(node, 4), 1)
-    return node.op_type != "Dropout" or _is_constant(_input(node, 2), 0)
+        return _is_constant(input_of(node, 4), 1)
+    if node.op_type == "Gather":
+        indices = getattr(input_of(node, 1), "const_value", None)
+        return indices is not None and bool(np.all(np.diff(indices.numpy().ravel()) == 1))
+    return node.op_type != "Dropout" or _is_constant(input_of(node, 2), 0)
 
 
 def _is_constant(value: Any, number: float) -> bool:
@@ -258,52 +260,40 @@ def _check_state(name: str, node: Any, value: Any, sequences: set[int]) -> None:
     if all(source.const_value is not None for source in _moved(value)):
         fault = "is a constant that is not 0"
     elif id(sources[0]) in sequences:
-        fault = f"comes from {_source(sources[0])}, which is also the sequence of a node"
+        fault = f"comes from {source_of(sources[0])}, which is also the sequence of a node"
     else:
-        fault = f"comes from {_source(sources[0])}"
+        fault = f"comes from {source_of(sources[0])}"
     raise ValueError(
-        f"{name} of {_title(node)} {fault}, and a buffer holds only weights: {_CALLER.format('the states')}"
+        f"{name} of {title(node)} {fault}, and a buffer holds only weights: {_CALLER.format('the states')}"
     )
 
 
 def _check_lengths(node: Any) -> None:
     """Raises ValueError unless lengths are missing, T, or an input of the graph."""
-    sources = list(_moved(_input(node, _LENGTHS)))
-    if all(map(_is_input, sources)):
+    if all(map(_is_input, _moved(input_of(node, LENGTHS), _JOINS))):
         return
+    sources = list(_moved(input_of(node, LENGTHS)))
     constant = all(source.const_value is not None for source in sources)
     layout = node.attributes.get("layout")
-    x = _input(node, _SEQUENCE)
+    x = input_of(node, SEQUENCE)
     steps = None if x is None or x.shape is None else x.shape[1 if layout and layout.value else 0]
     if constant and isinstance(steps, int):
         if all(_is_constant(source, steps) for source in sources):
             return
-    fault = "is a constant" if constant else f"comes from {_source(sources[0])}"
+    fault = "is a constant" if constant else f"comes from {source_of(sources[0])}"
     raise ValueError(
-        f"sequence_lens of {_title(node)} {fault}, and a buffer holds only weights: "
+        f"sequence_lens of {title(node)} {fault}, and a buffer holds only weights: "
         f"{_CALLER.format('the lengths, or a mask,')}"
     )
 
 
-def _check_link(before: Any, node: Any) -> None:
-    """Raises ValueError unless a node reads the output of the node before it and has the same lengths."""
-    sequence = _input(node, _SEQUENCE)
-    for source in list(_moved(sequence)) or [sequence]:
-        if source is not before.outputs[0]:
-            raise ValueError(
-                f"{_capital(_title(node))} does not get the output of {_title(before)} before it, but "
-                f"{_source(source)}, so they are not a stack. Convert each separately."
-            )
+def _check_same_lengths(before: Any, node: Any) -> None:
+    """Raises ValueError unless two nodes of a stack have the same lengths."""
     lengths = [
-        {id(value) for value in _moved(_input(reader, _LENGTHS))} for reader in (before, node)
+        {id(value) for value in _moved(input_of(reader, LENGTHS))} for reader in (before, node)
     ]
     if lengths[0] != lengths[1]:
         raise ValueError(
-            f"sequence_lens of {_title(node)} is not that of {_title(before)}, but a stack has one input for all "
-            "layers. Convert each separately."
+            f"sequence_lens of {title(node)} is not that of {title(before)}, but a stack has one input for all "
+            f"layers. {REMEDY}"
         )
-
-
-def _capital(text: str) -> str:
-    """The text with a capital first letter."""
-    return text[:1].upper() + text[1:]

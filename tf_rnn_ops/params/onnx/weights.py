@@ -33,9 +33,9 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
             OnnxNode. Weights may come from nodes that compute constants, which the package onnxscript
             computes. Initial states must be absent, 0, or inputs of the graph. Lengths must be absent, T, or
             inputs of the graph. Inputs of the graph are then inputs of the op.
-        node: Name of the node of the model, or a list of names, one for each layer: each node must read the
-            output of the node before it with the directions joined, [T, D, B, H] to [T, B, D*H]. A node without a
-            name has the name of its first output. None for the only recurrent node.
+        node: Name of the node of the model, or a list of names, one for each layer. A node without a name has
+            the name of its first output. None for all recurrent nodes. Each node must read the output of the node
+            before it with the directions joined, [T, D, B, H] to [T, B, D*H].
 
     Returns:
         A Converted: the layout and the buffer.
@@ -46,9 +46,9 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
         ValueError: A tensor has the wrong shape. A node has clip, input_forget, peepholes, other
             activations, the direction 'reverse' or, in a GRU, linear_before_reset=0, which the op does not
             have. tf_rnn_ops.keras.from_onnx converts such nodes except nodes with clip or input_forget.
-            A model has several recurrent nodes and `node` is None, or a node does not read the node before
-            it. A weight is not constant. Initial states or lengths are computed, or are the output of
-            another node.
+            `node` is None and the recurrent nodes are not one chain, or nodes between two layers change the
+            output of the first layer or the order of its elements. A weight is not constant. Initial states or
+            lengths are computed, or are the output of another node.
 
     Example:
         >>> import numpy as np
