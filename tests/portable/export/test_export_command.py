@@ -231,6 +231,19 @@ def test_each_signature_of_a_saved_model(end, tmp_path):
 
 
 @pytest.mark.parametrize("end", [".onnx", ".tflite", ".xml"])
+def test_the_only_signature_of_a_saved_model(end, tmp_path):
+    module = tf.Module()
+    module.w = tf.Variable(tf.fill([3, 4], 2.0))
+    module.infer = tf.function(lambda x: {"y": x @ module.w}, [tf.TensorSpec([2, 3], name="x")])
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures={"infer": module.infer})
+    path = tmp_path / f"m{end}"
+    assert main([str(tmp_path / "saved"), str(path), "--signature", "infer"]) == 0
+    ones = np.ones((2, 3), np.float32)
+    got = formats.writer(formats.of(path, None)).load(str(path))({"x": ones})
+    np.testing.assert_array_equal(got["y"], np.full((2, 4), 6.0))
+
+
+@pytest.mark.parametrize("end", [".onnx", ".tflite", ".xml"])
 def test_a_signature_of_a_saved_model_of_tensorflow_1(end, tmp_path):
     """It has no objects, only graphs with signatures."""
     v1 = tf.compat.v1
