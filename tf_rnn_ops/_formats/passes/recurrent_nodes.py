@@ -9,7 +9,12 @@ import tensorflow as tf
 
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops._formats.passes import int8_products, mask_conditions, variable_updates
+from tf_rnn_ops._formats.passes import (
+    bias_additions,
+    int8_products,
+    mask_conditions,
+    variable_updates,
+)
 from tf_rnn_ops.portable import per_node
 
 STEP = "ordinary ops of one step"
@@ -155,6 +160,7 @@ def _finish(folder: pathlib.Path, signature: str) -> None:
     (meta_graph,) = model.meta_graphs
     int8_products.replace(meta_graph.graph_def)
     mask_conditions.replace(meta_graph.graph_def)
+    bias_additions.replace(meta_graph.graph_def)
     for name in meta_graph.signature_def.keys() - {signature}:
         del meta_graph.signature_def[name]
     per_node.write(folder, model)

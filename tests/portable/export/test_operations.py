@@ -1,0 +1,35 @@
+"""Operations of Keras besides the recurrent layers, in each format that a converter writes."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras as rnn
+from tf_rnn_ops._formats import formats
+
+FILES = {"onnx": "m.onnx", "litert": "m.tflite", "openvino": "m.xml"}
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_sums_that_keras_writes_as_biases(format, tmp_path):
+    """keras.ops.add writes BiasAdd, along the second axis if the second operand fits that axis only."""
+    pairs = {
+        "first": ((2, 5, 1), (1, 5, 1), "float32"),
+        "second": ((2, 5, 3, 4), (1, 5, 1, 1), "float32"),
+        "third": ((2, 5, 3, 4, 2), (1, 5, 1, 1, 1), "float32"),
+        "tokens": ((2, 4, 5), (1, 1, 5), "int32"),
+    }
+    rng = np.random.default_rng(0)
+    inputs, arrays, outputs, wants = {}, {}, {}, {}
+    for name, (*shapes, dtype) in pairs.items():
+        operands = [f"{name}_{k}" for k in range(2)]
+        for operand, shape in zip(operands, shapes):
+            inputs[operand] = keras.Input(batch_shape=shape, dtype=dtype, name=operand)
+            arrays[operand] = (9 * rng.standard_normal(shape)).astype(dtype)
+        outputs[name] = keras.ops.add(*(inputs[operand] for operand in operands))
+        wants[name] = np.add(*(arrays[operand] for operand in operands))
+    path = tmp_path / FILES[format]
+    rnn.export(keras.Model(inputs, outputs), path, print_fn=None)
+    got = formats.writer(format).load(str(path))(arrays)
+    for name, want in wants.items():
+        np.testing.assert_allclose(got[name], want, rtol=1e-6, err_msg=name)
