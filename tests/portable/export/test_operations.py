@@ -1,5 +1,7 @@
 """Operations of Keras besides the recurrent layers, in each format that a converter writes."""
 
+import math
+
 import keras
 import numpy as np
 import pytest
@@ -33,3 +35,20 @@ def test_sums_that_keras_writes_as_biases(format, tmp_path):
     got = formats.writer(format).load(str(path))(arrays)
     for name, want in wants.items():
         np.testing.assert_allclose(got[name], want, rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_activations(format, tmp_path):
+    """gelu needs erfc, and celu expm1."""
+    x = np.array([-30, -6, -1, -1e-4, -1e-7, 0, 1e-7, 1, 5, 80], np.float32)
+    wants = {
+        "gelu": [v / 2 * math.erfc(-v / math.sqrt(2)) for v in x.tolist()],
+        "celu": np.where(x > 0, x, np.expm1(x.astype(float))),
+    }
+    inputs = keras.Input(batch_shape=x.shape, name="x")
+    outputs = {name: keras.layers.Activation(name)(inputs) for name in wants}
+    path = tmp_path / FILES[format]
+    rnn.export(keras.Model(inputs, outputs), path, print_fn=None)
+    got = formats.writer(format).load(str(path))({"x": x})
+    for name, want in wants.items():
+        np.testing.assert_allclose(got[name], want, rtol=1e-5, atol=1e-6, err_msg=name)
