@@ -52,3 +52,25 @@ def test_activations(format, tmp_path):
     got = formats.writer(format).load(str(path))({"x": x})
     for name, want in wants.items():
         np.testing.assert_allclose(got[name], want, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_indices_of_extremes(format, tmp_path):
+    """Keras orders -0.0 before 0.0."""
+    x = np.array([[-0.0, 0.0, -1, -2], [0.0, -0.0, 1, 1], [-np.inf, -3, -0.0, 0.0]], np.float32)
+    wants = {
+        "largest": [1, 2, 3],
+        "smallest": [3, 1, 0],
+        "negative": [[1, 0, 1, 1], [0, 1, 0, 0], [1, 1, 1, 0]],
+    }
+    inputs = keras.Input(batch_shape=x.shape, name="x")
+    outputs = {
+        "largest": keras.ops.argmax(inputs, -1),
+        "smallest": keras.ops.argmin(inputs, -1),
+        "negative": keras.ops.cast(keras.ops.signbit(inputs), "int32"),
+    }
+    path = tmp_path / FILES[format]
+    rnn.export(keras.Model(inputs, outputs), path, print_fn=None)
+    got = formats.writer(format).load(str(path))({"x": x})
+    for name, want in wants.items():
+        np.testing.assert_array_equal(got[name], want, err_msg=name)

@@ -17,6 +17,7 @@ from tf_rnn_ops._formats.onnx.registration import register
 from tf_rnn_ops._formats.passes import (
     bias_additions,
     recurrent_nodes,
+    sign_bits,
     variable_updates,
     xla_marks,
 )
@@ -58,7 +59,12 @@ def _prepared(saved_model: str) -> Iterator[str]:
     """The SavedModel, or a copy of it without what tf2onnx does not write well."""
     model = per_node.read(pathlib.Path(saved_model))
     graphs = [graph.graph_def for graph in model.meta_graphs]
-    passes = (xla_marks.release, variable_updates.drop, bias_additions.replace)
+    passes = (
+        xla_marks.release,
+        variable_updates.drop,
+        bias_additions.replace,
+        sign_bits.replace,
+    )
     if not any([change(graph) for graph in graphs for change in passes]):
         yield saved_model
         return

@@ -24,13 +24,13 @@ def replace(graph_def: Any) -> bool:
         Whether there is such a node.
     """
     found = False
-    for host in (None, *graph_def.library.function):
-        nodes = graph_def.node if host is None else host.node_def
+    for nodes, host in per_node.hosts(graph_def):
+        adding = per_node.Adding(nodes, host)
         for node in [node for node in nodes if node.op == "BiasAdd"]:
             second_axis = per_node.attribute(node, "data_format", "NHWC") == "NCHW"
             rank = _rank(node) if second_axis else 2
             if rank and (second_axis or tf.as_dtype(node.attr["T"].type).is_integer):
-                _replace(node, [-1] + [1] * (rank - 2), nodes, in_function=host is not None)
+                _replace(node, adding, [-1] + [1] * (rank - 2))
                 found = True
     return found
 
@@ -41,24 +41,15 @@ def _rank(node: Any) -> int:
     return len(shapes[0].dim) if len(shapes) == 1 and not shapes[0].unknown_rank else 0
 
 
-def _replace(node: Any, sizes: list[int], nodes: Any, in_function: bool) -> None:
+def _replace(node: Any, adding: per_node.Adding, sizes: list[int]) -> None:
     """Makes the node the Identity of a sum with the bias in the shape `sizes`.
 
     WHY an Identity: in a function a tensor has the name of an output of its op, and that of Identity is the same.
     """
-
-    def add(label: str, op: str, inputs: list[str], output: str, **types: Any) -> str:
-        new = nodes.add(name=f"{node.name}/{label}", op=op, input=inputs)
-        for name, dtype in types.items():
-            new.attr[name].type = dtype
-        return f"{new.name}:{output}:0" if in_function else new.name
-
     value, bias, *control = node.input
-    dtype, proto = node.attr["T"].type, tf.make_tensor_proto(np.array(sizes, np.int32))
-    shape = add("shape", "Const", [], "output", dtype=proto.dtype)
-    nodes[-1].attr["value"].tensor.CopyFrom(proto)
-    bias = add("bias", "Reshape", [bias, shape], "output", T=dtype, Tshape=proto.dtype)
-    total = add("sum", "AddV2", [value, bias], "z", T=dtype)
+    dtype = tf.as_dtype(node.attr["T"].type)
+    shape = adding.add(f"{node.name}/shape", "Const", value=np.array(sizes, np.int32))
+    bias = adding.add(f"{node.name}/bias", "Reshape", [bias, shape], T=dtype, Tshape=tf.int32)
     node.op = "Identity"
-    node.input[:] = [total, *control]
+    node.input[:] = [adding.add(f"{node.name}/sum", "AddV2", [value, bias], T=dtype), *control]
     node.attr.pop("data_format", None)  # a SavedModel lacks attributes that are defaults

@@ -13,6 +13,7 @@ from tf_rnn_ops._formats.passes import (
     bias_additions,
     int8_products,
     mask_conditions,
+    sign_bits,
     variable_updates,
 )
 from tf_rnn_ops.portable import per_node
@@ -161,6 +162,7 @@ def _finish(folder: pathlib.Path, signature: str) -> None:
     int8_products.replace(meta_graph.graph_def)
     mask_conditions.replace(meta_graph.graph_def)
     bias_additions.replace(meta_graph.graph_def)
+    sign_bits.replace(meta_graph.graph_def)
     for name in meta_graph.signature_def.keys() - {signature}:
         del meta_graph.signature_def[name]
     per_node.write(folder, model)
