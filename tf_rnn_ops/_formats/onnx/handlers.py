@@ -1,4 +1,4 @@
-"""tf2onnx's handlers of our recurrent ops, of TensorFlow's, and of functions of activations that tf2onnx lacks.
+"""tf2onnx's handlers of our recurrent ops, of TensorFlow's, and of functions that tf2onnx lacks.
 
 Importing this module registers them.
 
@@ -136,6 +136,22 @@ class Expm1:
             return build.node(
                 "Mul", [*tanh, *build.node("Add", [*build.node("Exp", [x]), number(1)])]
             )[0]
+
+        _emit_function(ctx, node, compute)
+
+
+@tf_op("Log1p")
+class Log1p:
+    """log(1 + x), which is 2 * atanh(x / (x + 2)) near 0, where 1 + x loses digits."""
+
+    @classmethod
+    def version_13(cls, ctx: Graph, node: Node, **kwargs: Any) -> None:
+        def compute(build: Builder, x: str, number: Callable[[float], str]) -> str:
+            ratio = build.node("Div", [x, *build.node("Add", [x, number(2)])])
+            near = build.node("Mul", [*build.node("Atanh", ratio), number(2)])
+            far = build.node("Log", build.node("Add", [x, number(1)]))
+            is_near = build.node("Less", [*build.node("Abs", [x]), number(0.5)])
+            return build.node("Where", [*is_near, *near, *far])[0]
 
         _emit_function(ctx, node, compute)
 
