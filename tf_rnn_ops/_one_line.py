@@ -12,12 +12,14 @@ _AROUND = (
     "Exception from",
     'File "',
 )
+# The lines of code before the reason of an error in a tf.function.
+_CODE = re.compile(r'(?:^ *File ".*\n.*\n)+\s*(?:[\w.]+: )?', re.MULTILINE)
 _BOLD = re.compile(r"\x1b\[\d+m")
 
 
 def one_line(error: BaseException) -> str:
     """The first line of an error message that names the fault, as a sentence."""
     text = _BOLD.sub("", str(getattr(error, "message", None) or error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in _CODE.sub("", text).splitlines() if line.strip()]
     text = next((line for line in lines if not line.startswith(_AROUND)), type(error).__name__)
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -9,9 +9,9 @@ from tf_rnn_ops.portable import _nodes
 
 # {op of a new node: the name of its outputs, which functions name}.
 _OUTPUTS = {
-    **dict.fromkeys(("Const", "ConcatV2", "Split"), "output"),
-    **dict.fromkeys(("AddV2", "Mul"), "z"),
-    "Cast": "y",
+    **dict.fromkeys(("Const", "ConcatV2", "Reshape", "Split"), "output"),
+    **dict.fromkeys(("AddV2", "Minimum", "Mul", "RealDiv"), "z"),
+    **dict.fromkeys(("Cast", "Sign"), "y"),
 }
 
 
@@ -87,13 +87,13 @@ def changed(graph_def: Any, ops: Sequence[str], change: Callable[[Any, Adding], 
         return graph_def
     result = type(graph_def)()
     result.CopyFrom(graph_def)
-    for nodes, host in _hosts(result):
+    for nodes, host in hosts(result):
         adding = Adding(nodes, host)
         for node in [node for node in nodes if node.op in ops]:
             change(node, adding)
     return result
 
 
-def _hosts(graph_def: Any) -> list[tuple[Any, Any]]:
+def hosts(graph_def: Any) -> list[tuple[Any, Any]]:
     """(nodes, None) of the graph itself, and (nodes, function) of each function."""
     return [(graph_def.node, None), *((host.node_def, host) for host in graph_def.library.function)]

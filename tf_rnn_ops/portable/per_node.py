@@ -4,6 +4,7 @@ import os
 from typing import Any, Callable
 
 from tf_rnn_ops.portable import _rewrite
+from tf_rnn_ops.portable._adding import Adding, hosts
 from tf_rnn_ops.portable._block_versions import as_ours
 from tf_rnn_ops.portable._decision import KEEP, Decision, NodeInfo, Replacement
 from tf_rnn_ops.portable._dequantize import dequantized
@@ -15,6 +16,7 @@ from tf_rnn_ops.portable._saved_model import read, rewritten, write
 
 __all__ = [
     "KEEP",
+    "Adding",
     "Decision",
     "NodeInfo",
     "Replacement",
@@ -23,6 +25,7 @@ __all__ = [
     "attribute",
     "constant",
     "dequantized",
+    "hosts",
     "lengths_of_rows",
     "read",
     "reachable",

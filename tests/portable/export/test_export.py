@@ -334,6 +334,13 @@ def test_bad_input(model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_reason_of_a_model_that_cannot_be_traced(tmp_path):
+    """Keras writes lines of code before it."""
+    layer = keras.layers.LSTM(2, unroll=True, return_sequences=True)
+    model = keras.Sequential([keras.Input((None, 3)), layer])
+    _refused(model, tmp_path / "m", "Cannot unroll", streaming=True)
+
+
 def test_a_batch_that_the_model_cannot_run(tmp_path):
     x = keras.Input((None, 2))
     lengths = keras.Input((), dtype="int32")

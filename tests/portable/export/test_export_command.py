@@ -231,12 +231,26 @@ def test_each_signature_of_a_saved_model(end, tmp_path):
 
 
 @pytest.mark.parametrize("end", [".onnx", ".tflite", ".xml"])
+def test_the_only_signature_of_a_saved_model(end, tmp_path):
+    module = tf.Module()
+    module.w = tf.Variable(tf.fill([3, 4], 2.0))
+    module.infer = tf.function(lambda x: {"y": x @ module.w}, [tf.TensorSpec([2, 3], name="x")])
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures={"infer": module.infer})
+    path = tmp_path / f"m{end}"
+    assert main([str(tmp_path / "saved"), str(path), "--signature", "infer"]) == 0
+    ones = np.ones((2, 3), np.float32)
+    got = formats.writer(formats.of(path, None)).load(str(path))({"x": ones})
+    np.testing.assert_array_equal(got["y"], np.full((2, 4), 6.0))
+
+
+@pytest.mark.parametrize("end", [".onnx", ".tflite", ".xml"])
 def test_a_signature_of_a_saved_model_of_tensorflow_1(end, tmp_path):
     """It has no objects, only graphs with signatures."""
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [2, 3], "x")
         y = x @ v1.get_variable("w", initializer=tf.ones([3, 4]), use_resource=True)
+        y = tf.nn.bias_add(y[..., None], tf.constant([0.0, 1.0, 2.0, 3.0]), "NCHW")
         session.run(v1.global_variables_initializer())
         builder = v1.saved_model.Builder(str(tmp_path / "saved"))
         signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y})
@@ -248,4 +262,4 @@ def test_a_signature_of_a_saved_model_of_tensorflow_1(end, tmp_path):
     assert main([str(tmp_path / "saved"), path, "--signature", "product"]) == 0
     ones = np.ones((2, 3), np.float32)
     got = formats.writer(formats.of(tmp_path / path, None)).load(path)({"x": ones})
-    np.testing.assert_array_equal(got["y"], np.full((2, 4), 3.0))
+    np.testing.assert_array_equal(got["y"], [[[3.0], [4.0], [5.0], [6.0]]] * 2)

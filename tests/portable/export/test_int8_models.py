@@ -10,6 +10,7 @@ import tf_rnn_ops.keras as rnn
 import tf_rnn_ops.portable
 from support.selection import all_but
 from tf_rnn_ops._formats import formats
+from tf_rnn_ops._formats.openvino import telemetry
 from tf_rnn_ops.keras._internals.layers import flatten_layers
 
 BATCH, TIME, SIZE, UNITS = 3, 5, 16, 32
@@ -175,7 +176,10 @@ def test_openvino_extensions(layer, models, tmp_path):
     model.quantize("int8")
     model.export(tmp_path / "m", verbose=False)
     loaded = tf.saved_model.load(tmp_path / "m")
-    converted = openvino.convert_model(loaded, extension=tf_rnn_ops.portable.openvino_extensions())
+    with telemetry.off():
+        converted = openvino.convert_model(
+            loaded, extension=tf_rnn_ops.portable.openvino_extensions()
+        )
     hint = {"INFERENCE_PRECISION_HINT": "f32"}
     (got,) = openvino.Core().compile_model(converted, "CPU", hint)(x).values()
     dense = model.layers[1]

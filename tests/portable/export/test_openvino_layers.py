@@ -8,9 +8,10 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from support import subproc
 from support.selection import all_but
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops._formats.openvino import node_types
+from tf_rnn_ops._formats.openvino import node_types, telemetry
 
 LOOP = "loop"
 SEQUENCES = {"lstm": "LSTMSequence", "gru": "GRUSequence", "simple": "RNNSequence"}
@@ -185,7 +186,8 @@ def test_extensions_read_a_loaded_model(tmp_path, openvino):
     model, signature, x = networks.make("stacks", (None, None))
     model.export(str(tmp_path / "m"), input_signature=signature, verbose=False)
     loaded = tf.saved_model.load(str(tmp_path / "m"))
-    converted = ov.convert_model(loaded, extension=openvino_extensions())
+    with telemetry.off():
+        converted = ov.convert_model(loaded, extension=openvino_extensions())
     precision = {"INFERENCE_PRECISION_HINT": "f32"}
     results = ov.Core().compile_model(converted, "CPU", precision)({"x": x})
     ports = enumerate(converted.outputs)
@@ -201,8 +203,9 @@ def test_extensions_reject_a_folder(tmp_path, openvino):
 
     model = keras.Sequential([keras.Input((None, 3)), rnn.LSTM(4)])
     model.export(str(tmp_path / "m"), verbose=False)
-    with pytest.raises(
-        Exception, match=r"give openvino.convert_model the model that tf.saved_model.load"
+    with (
+        telemetry.off(),
+        pytest.raises(Exception, match="give openvino.convert_model the model that"),
     ):
         ov.convert_model(str(tmp_path / "m"), extension=openvino_extensions())
 
@@ -231,8 +234,35 @@ def test_extensions_read_ops_of_tensorflow(openvino):
             is_training=False,
         ).output
 
-    converted = ov.convert_model(gru.get_concrete_function(), extension=openvino_extensions())
+    with telemetry.off():
+        converted = ov.convert_model(gru.get_concrete_function(), extension=openvino_extensions())
     assert types_of(converted).count("GRUSequence") == 2
     precision = {"INFERENCE_PRECISION_HINT": "f32"}
     got = ov.Core().compile_model(converted, "CPU", precision)(x)[0]
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)
+
+
+USAGE_DATA = """
+import os, sys
+for variable in ("CI", "TF_BUILD", "JENKINS_URL"):  # OpenVINO sends nothing where one is set
+    os.environ.pop(variable, None)
+os.environ["HOME"] = sys.argv[1]
+from openvino_telemetry.utils import sender
+sent = []
+sender.TelemetrySender.send = lambda self, backend, message: sent.append(message)
+import keras, tf_rnn_ops.keras
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+tf_rnn_ops.keras.export(model, sys.argv[1] + "/m.xml", print_fn=None)
+print(len(sent), os.path.exists(sys.argv[1] + "/intel"))
+import openvino, tensorflow as tf
+function = tf.function(lambda x: 2 * x, [tf.TensorSpec([3])])
+openvino.convert_model(function.get_concrete_function())
+print(len(sent) > 5)
+"""
+
+
+def test_usage_data(tmp_path):
+    """An export sends none and writes none to the home folder; a later call of the user is OpenVINO's own business."""
+    done = subproc.run(["-c", USAGE_DATA, tmp_path], env=subproc.environment())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["0", "False", "True"]

@@ -294,6 +294,29 @@ def test_layers_that_combine_steps_of_a_memory(layers, tmp_path):
     assert report.difference <= report.tolerance
 
 
+def _gelu(x, memory):
+    return keras.layers.LSTM(UNITS, activation="gelu", **SEQUENCES)(x)
+
+
+def _unrolled(x, memory):
+    return keras.layers.LSTM(UNITS, unroll=True, **SEQUENCES)(x)
+
+
+def _products(x, memory):
+    return keras.layers.Dot(axes=(2, 2))([keras.layers.LSTM(SIZE, **SEQUENCES)(x), memory])
+
+
+@pytest.mark.parametrize("layers", [_gelu, _unrolled, _products])
+def test_layers_that_a_stepper_lacks(layers, tmp_path):
+    """What the error of a stepper advises."""
+    x, memory = keras.Input((3, SIZE), name="x"), keras.Input((5, SIZE), name="memory")
+    model = drawn(keras.Model([x, memory], keras.layers.Dense(2)(layers(x, memory))))
+    with pytest.raises(ValueError, match="A stepper cannot run the layer .*SavedModel"):
+        rnn.export(model, tmp_path / "m.rnn", streaming=True, print_fn=None)
+    for name in ("m", "m.onnx"):
+        rnn.export(model, tmp_path / name, streaming=True, print_fn=None)
+
+
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_states_that_keras_casts(policy, tmp_path):
     keras.config.set_dtype_policy(policy)

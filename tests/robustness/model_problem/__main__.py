@@ -25,7 +25,6 @@ def main():
     )
     if args is None:
         return 0
-    sets.send_no_statistics()
     if args.shrink:
         return _shrink(args.shrink)
     if args.lines:

@@ -15,13 +15,6 @@ SETS = {"smoke": 60, "ci": 2000}
 _CLEARED = 10
 
 
-def send_no_statistics():
-    """Switches off what OpenVINO's converter sends, with a process for each node."""
-    from openvino_telemetry.utils.sender import TelemetrySender
-
-    TelemetrySender.send = lambda *_: None
-
-
 def run_lines(lines, runtimes):
     """[{'line', 'found': as check() returns it}]."""
     outcomes = []

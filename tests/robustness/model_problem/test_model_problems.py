@@ -8,7 +8,7 @@ import pytest
 from robustness.model_problem import grammar, rejections
 from robustness.model_problem.check import RIGHT, check, failures
 from robustness.model_problem.runtimes import Died, Runtimes
-from robustness.model_problem.sets import SETS, run_lines, send_no_statistics
+from robustness.model_problem.sets import SETS, run_lines
 from robustness.model_problem.shrink import shrink
 from support.selection import all_but
 
@@ -18,7 +18,6 @@ BLOCKS = 12
 
 @pytest.fixture(scope="module")
 def runtimes():
-    send_no_statistics()
     with Runtimes() as one:
         yield one
 

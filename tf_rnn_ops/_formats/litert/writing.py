@@ -30,7 +30,8 @@ def write(
     """
     decide = functools.partial(_decide, fused.Functions())
     with recurrent_nodes.rewritten(saved_model, signature, loops, decide) as (folder, nodes):
-        content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(folder)), weight_format)
+        converter = tf.lite.TFLiteConverter.from_saved_model(str(folder), [signature])
+        content = _convert(converter, weight_format)
         if flatbuffer.count_ops(content)["VAR_HANDLE"]:
             # WHY: of a tf.saved_model.save() the converter keeps variables, and the file has no values for them.
             loaded, function = recurrent_nodes.load(folder, signature)

@@ -1,12 +1,15 @@
-"""tf2onnx's handlers of our recurrent ops and of TensorFlow's. Importing this module registers them.
+"""tf2onnx's handlers of our recurrent ops, of TensorFlow's, and of functions that tf2onnx lacks.
+
+Importing this module registers them.
 
 tf2onnx calls a method version_N for version N of ONNX and later versions.
 """
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 from onnx import TensorProto
+from tf2onnx import utils
 from tf2onnx.graph import Graph, Node
 from tf2onnx.handler import tf_op
 
@@ -108,3 +111,64 @@ class BlockLSTM:
         y, _ = build.recurrent(layer.onnx_node, layer.x, lengths, states)
         build.connect(outputs[6], build.sequence(y, 1, units, True))
         build.close(outputs[6:])
+
+
+@tf_op("Erfc")
+class Erfc:
+    """1 - erf(x), as in gelu. The results are as exact as numbers near 1, also if they are much smaller."""
+
+    @classmethod
+    def version_13(cls, ctx: Graph, node: Node, **kwargs: Any) -> None:
+        def compute(build: Builder, x: str, number: Callable[[float], str]) -> str:
+            return build.node("Sub", [number(1), *build.node("Erf", [x])])[0]
+
+        _emit_function(ctx, node, compute)
+
+
+@tf_op("Expm1")
+class Expm1:
+    """exp(x) - 1 = tanh(x / 2) * (exp(x) + 1), as in celu."""
+
+    @classmethod
+    def version_13(cls, ctx: Graph, node: Node, **kwargs: Any) -> None:
+        def compute(build: Builder, x: str, number: Callable[[float], str]) -> str:
+            tanh = build.node("Tanh", build.node("Mul", [x, number(0.5)]))
+            return build.node(
+                "Mul", [*tanh, *build.node("Add", [*build.node("Exp", [x]), number(1)])]
+            )[0]
+
+        _emit_function(ctx, node, compute)
+
+
+@tf_op("Log1p")
+class Log1p:
+    """log(1 + x), which is 2 * atanh(x / (x + 2)) near 0, where 1 + x loses digits."""
+
+    @classmethod
+    def version_13(cls, ctx: Graph, node: Node, **kwargs: Any) -> None:
+        def compute(build: Builder, x: str, number: Callable[[float], str]) -> str:
+            ratio = build.node("Div", [x, *build.node("Add", [x, number(2)])])
+            near = build.node("Mul", [*build.node("Atanh", ratio), number(2)])
+            far = build.node("Log", build.node("Add", [x, number(1)]))
+            is_near = build.node("Less", [*build.node("Abs", [x]), number(0.5)])
+            return build.node("Where", [*is_near, *near, *far])[0]
+
+        _emit_function(ctx, node, compute)
+
+
+def _emit_function(
+    ctx: Graph, node: Node, compute: Callable[[Builder, str, Callable[[float], str]], str]
+) -> None:
+    """Replaces a node of one input and one output.
+
+    Args:
+        ctx: The tf2onnx.graph.Graph.
+        node: The node.
+        compute: A function that adds nodes and returns the name of the result. Its arguments are a Builder, the name of
+            the input, and a function that adds a constant of the input's type.
+    """
+    (x,), outputs = node.input, list(node.output)
+    dtype = utils.map_onnx_to_numpy_type(ctx.get_dtype(x))
+    build = Builder(ctx, node)
+    if build.is_used(outputs[0]):
+        build.connect(outputs[0], compute(build, x, lambda value: build.constant(value, dtype)))

@@ -14,7 +14,13 @@ from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
 from tf_rnn_ops._formats.onnx import errors
 from tf_rnn_ops._formats.onnx.registration import register
-from tf_rnn_ops._formats.passes import recurrent_nodes, variable_updates, xla_marks
+from tf_rnn_ops._formats.passes import (
+    bias_additions,
+    recurrent_nodes,
+    sign_bits,
+    variable_updates,
+    xla_marks,
+)
 from tf_rnn_ops.portable import per_node
 
 OPSET = formats.OPSETS[-1]
@@ -50,12 +56,16 @@ def write(
 
 @contextlib.contextmanager
 def _prepared(saved_model: str) -> Iterator[str]:
-    """The SavedModel, or a copy of it without the marks of XLA and without changes of variables."""
+    """The SavedModel, or a copy of it without what tf2onnx does not write well."""
     model = per_node.read(pathlib.Path(saved_model))
     graphs = [graph.graph_def for graph in model.meta_graphs]
-    if not any(
-        [change(graph) for graph in graphs for change in (xla_marks.release, variable_updates.drop)]
-    ):
+    passes = (
+        xla_marks.release,
+        variable_updates.drop,
+        bias_additions.replace,
+        sign_bits.replace,
+    )
+    if not any([change(graph) for graph in graphs for change in passes]):
         yield saved_model
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from openvino import opset14 as ops
 
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops._formats.openvino import node_types
+from tf_rnn_ops._formats.openvino import node_types, telemetry
 from tf_rnn_ops._formats.openvino.converting import extensions
 from tf_rnn_ops._formats.openvino.sequences import constant
 from tf_rnn_ops._formats.passes import recurrent_nodes
@@ -31,7 +31,8 @@ def write(
         _loaded, function = recurrent_nodes.load(folder, signature)
         function = _with_names_apart(function)
         try:
-            model = openvino.convert_model(function, extension=extensions())
+            with telemetry.off():
+                model = openvino.convert_model(function, extension=extensions())
             model = _with_named_results(model, function)
             _check_types(model)
         except Exception as error:

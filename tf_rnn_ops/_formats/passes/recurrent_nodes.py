@@ -9,7 +9,13 @@ import tensorflow as tf
 
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops._formats.passes import int8_products, mask_conditions, variable_updates
+from tf_rnn_ops._formats.passes import (
+    bias_additions,
+    int8_products,
+    mask_conditions,
+    sign_bits,
+    variable_updates,
+)
 from tf_rnn_ops.portable import per_node
 
 STEP = "ordinary ops of one step"
@@ -23,7 +29,7 @@ def rewritten(
     loops: bool,
     decide: Callable[[per_node.NodeInfo], tuple[Any, str, str]],
 ) -> Iterator[tuple[pathlib.Path, list[ExportedLayer]]]:
-    """A SavedModel with one signature, 'serving_default', and a decision on each recurrent node.
+    """A SavedModel with the graph of one signature, and a decision on each recurrent node.
 
     Args:
         saved_model: Folder of a SavedModel.
@@ -74,9 +80,7 @@ def check_loops(nodes: list[ExportedLayer], loops: bool) -> None:
 def load(folder: pathlib.Path, signature: str) -> tuple[Any, Any]:
     """Loads the SavedModel of rewritten(). Returns the model, which must stay alive, and the function of the signature."""
     loaded = tf.saved_model.load(str(folder))
-    # A SavedModel of TensorFlow 2 still has its objects, with all signatures by their names.
-    name = signature if signature in loaded.signatures else DEFAULT
-    return loaded, loaded.signatures[name]
+    return loaded, loaded.signatures[signature]
 
 
 def loops_of(saved_model: str, signature: str, loops: bool) -> list[ExportedLayer]:
@@ -149,13 +153,16 @@ def _callees(node: Any) -> set[str]:
 
 
 def _finish(folder: pathlib.Path, signature: str) -> None:
-    """Leaves one signature in a SavedModel, without what the converters do not write well."""
+    """Leaves one signature in the graph of a SavedModel, without what the converters do not write well.
+
+    The signature keeps its name, which the objects of a SavedModel of TensorFlow 2 have too.
+    """
     model = per_node.read(folder)
     (meta_graph,) = model.meta_graphs
     int8_products.replace(meta_graph.graph_def)
     mask_conditions.replace(meta_graph.graph_def)
-    kept = type(meta_graph.signature_def[signature])()
-    kept.CopyFrom(meta_graph.signature_def[signature])
-    meta_graph.signature_def.clear()
-    meta_graph.signature_def[DEFAULT].CopyFrom(kept)
+    bias_additions.replace(meta_graph.graph_def)
+    sign_bits.replace(meta_graph.graph_def)
+    for name in meta_graph.signature_def.keys() - {signature}:
+        del meta_graph.signature_def[name]
     per_node.write(folder, model)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 _Maker = Callable[["Graph", keras.layers.Layer, Any, Any], "Value"]
 
 ADVICE = (
-    "export(model, path, streaming=True) writes such a model for ONNX Runtime, LiteRT or OpenVINO."
+    "If the model streams, export(model, folder, streaming=True) writes it as a SavedModel, and most models for ONNX "
+    "Runtime, LiteRT and OpenVINO too."
 )
 # {function of keras.activations: (activation of the file, its fields)}.
 _ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
