@@ -55,7 +55,7 @@ def with_names_of(tensors: Sequence["Tensor"], values: Mapping[str, Any]) -> Map
 
 
 def _end(name: str) -> str:
-    """What follows the name of the layer in the name of a state: 'h', 'c' or 'x'."""
+    """The part after the name of the layer in the name of a state: 'h', 'c' or 'x'."""
     end = str(name).rstrip("_0123456789").rpartition("_")[2]
     return end if end in ("h", "c", "x") else ""
 
@@ -103,7 +103,7 @@ def converted(what: str, tensor: "Tensor", value: Any) -> _Array:
 
 
 def _sizes_of(tensor: "Tensor") -> str:
-    """What B and T in the shape of a tensor are."""
+    """Words for B and T in the shape of a tensor."""
     batch, *rest = tensor.shape
     streams = "one stream" if batch == 1 else f"{batch} streams"
     if not tensor.has_time:

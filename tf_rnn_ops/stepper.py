@@ -311,7 +311,7 @@ class Stepper:
 
         Args:
             model: A Keras model, or a file, its content as bytes, or a Stepper, which need neither TensorFlow nor
-                Keras. Of a stepper, the states are not taken. It must accept B and T of this stepper, and its inputs,
+                Keras. The states of a stepper are not taken. It must accept B and T of this stepper, and its inputs,
                 outputs and states must agree with those of this stepper in number, type and shape, in the same order.
                 Their names may differ; those of this stepper stay.
 

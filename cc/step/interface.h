@@ -1,4 +1,4 @@
-// What the callers of a model know of it: its inputs, outputs and states.
+// The inputs, outputs and states of a model, as its callers know them.
 #pragma once
 
 #include <cstdint>

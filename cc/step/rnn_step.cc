@@ -30,7 +30,7 @@ using rnn_ops::Status;
 namespace rnn_ops::step {
 
 // Note [Updates]
-// An update builds its program beside the calls and exchanges it for that of the stepper between
+// An update builds its program while calls run, and exchanges it for that of the stepper between
 // two calls. The states are copied in the exchange, so no step is lost.
 //
 //   idle stepper      the update takes the stepper, exchanges the programs and gives it back

@@ -231,7 +231,7 @@ def test_an_update_by_another_file_changes_nothing(stepper, path, x, tmp_path):
 
 
 def test_updates_during_calls():
-    """A model that counts its steps: none is lost, and neither a call nor an update is refused."""
+    """A model that counts its steps: none is lost, and neither a call nor an update raises an error."""
     model = keras.Sequential([keras.Input((None, 1), name="x"), L.SimpleRNN(1, activation=None)])
     model.set_weights([np.ones((1, 1)), np.ones((1, 1)), np.zeros(1)])
     stepper = rnn.stepper(model)

@@ -377,7 +377,7 @@ TEST(RnnStep, AllStatesAtOnce) {
 }
 
 // Threads that update a stepper without a pause while another one calls it: no step is lost, and
-// nothing is refused.
+// nothing is rejected.
 TEST(RnnStep, UpdatesDuringCalls) {
   const std::string files[] = {CountingFile(""), CountingFile("_1")};
   for (const int64_t time : {1, 200}) {  // a call of 200 steps is longer than a pause of an update

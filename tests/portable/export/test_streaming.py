@@ -308,7 +308,7 @@ def _products(x, memory):
 
 @pytest.mark.parametrize("layers", [_gelu, _unrolled, _products])
 def test_layers_that_a_stepper_lacks(layers, tmp_path):
-    """What the error of a stepper advises."""
+    """The advice in the error of a stepper."""
     x, memory = keras.Input((3, SIZE), name="x"), keras.Input((5, SIZE), name="memory")
     model = drawn(keras.Model([x, memory], keras.layers.Dense(2)(layers(x, memory))))
     with pytest.raises(ValueError, match="A stepper cannot run the layer .*SavedModel"):

@@ -246,12 +246,7 @@ def export(
             checked = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
     if saved.became_float and weight_format is None:
         notes.append(f"The int8 weights of {', '.join(saved.became_float)} are stored as floats.")
-    if saved.stream and saved.stream.opened:
-        steps = "open" if format == formats.RNN else "1"
-        notes.append(
-            f"The model has no keras.Input: T of the file is {steps} instead of the {saved.stream.opened} steps of "
-            "the model's first batch; time fixes it."
-        )
+    notes += _opened_steps(saved.stream, format)
     checked["note"] = " ".join(filter(None, [*notes, *outputs.notes(), checked["note"]]))
     layers = [*map(saved.named, layers), *saved.looping]
     report = Exported(str(target), format, layers, size, printed=print_fn is not None, **checked)
@@ -273,6 +268,17 @@ def _signature(
     if format != formats.SAVED_MODEL:
         signature = signatures.named_for_users(signature)
     return signature, signatures.changed_names(model, given, signature) + notes
+
+
+def _opened_steps(stream: Stream | None, format: str) -> list[str]:
+    """A sentence if the number of steps of the model's first batch is not that of the file."""
+    if stream is None or stream.opened is None:
+        return []
+    steps = "open" if format == formats.RNN else "1"
+    return [
+        f"The model has no keras.Input: T of the file is {steps} instead of the {stream.opened} steps of the model's first "
+        "batch; time fixes it."
+    ]
 
 
 def _why_not_run(verify: bool, format: str) -> str:
@@ -403,9 +409,7 @@ def _write_saved_model(
         raise ValueError(f"The model cannot be saved: {one_line(error)}") from error
 
 
-def stream_of(
-    model: keras.Model, signature: list, time: int | None, opens: bool = False
-) -> Stream:
+def stream_of(model: keras.Model, signature: list, time: int | None, opens: bool = False) -> Stream:
     """The Stream of a model, with one sentence for an error of any kind."""
     try:
         return Stream(model, signature, time, opens)

@@ -166,7 +166,9 @@ def _signature_for(model: keras.Model, inputs: Sequence[Tensor]) -> list:
         shape = [None, *tensor.shape[1:]]
         shape[1 : 1 + tensor.has_time] = [None] * tensor.has_time
         # Words are int32 in a stepper of a float Input.
-        return tf.TensorSpec(shape, tensor.dtype if spec.shape.rank is None else spec.dtype, spec.name)
+        return tf.TensorSpec(
+            shape, tensor.dtype if spec.shape.rank is None else spec.dtype, spec.name
+        )
 
     return keras.tree.map_structure(of_stepper, signature)
 
@@ -216,7 +218,9 @@ def graph_of(
     try:
         # WHY two: for one step some layers run Keras's implementation.
         stream = Stream(model, signature, 2)
-    except Exception:  # the model does not accept two, or there is an error that the next line finds
+    except (
+        Exception
+    ):  # the model does not accept two, or there is an error that the next line finds
         stream = export.stream_of(model, signature, time, opens)
     steps = time or _steps_of(signature, stream)
     try:

@@ -314,9 +314,7 @@ def _names(layer: keras.layers.Layer, structure: list, taken: set[str]) -> list[
     return found
 
 
-def _of_steps(
-    signature: list, axes: time_axes.TimeAxes, time: int | None, opens: bool
-) -> list:
+def _of_steps(signature: list, axes: time_axes.TimeAxes, time: int | None, opens: bool) -> list:
     """The signature of a call. See Stream for the arguments."""
     for spec in keras.tree.flatten(signature):
         if spec.name not in axes.sequences:

@@ -105,7 +105,7 @@ def _batch_first(node: Any) -> bool:
 
 
 class _Run(NamedTuple):
-    """What differs between the two runs.
+    """The difference between the two runs.
 
     Attributes:
         steps, batch: T and B.
