@@ -244,9 +244,7 @@ def export(
                 in_float32=format in formats.WITHOUT_FLOAT64,
             )
             checked = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
-    if saved.became_float and weight_format is None:
-        notes.append(f"The int8 weights of {', '.join(saved.became_float)} are stored as floats.")
-    notes += _opened_steps(saved.stream, format)
+    notes += _notes_on(saved, format, weight_format)
     checked["note"] = " ".join(filter(None, [*notes, *outputs.notes(), checked["note"]]))
     layers = [*map(saved.named, layers), *saved.looping]
     report = Exported(str(target), format, layers, size, printed=print_fn is not None, **checked)
@@ -270,15 +268,18 @@ def _signature(
     return signature, signatures.changed_names(model, given, signature) + notes
 
 
-def _opened_steps(stream: Stream | None, format: str) -> list[str]:
-    """A sentence if the number of steps of the model's first batch is not that of the file."""
-    if stream is None or stream.opened is None:
-        return []
-    steps = "open" if format == formats.RNN else "1"
-    return [
-        f"The model has no keras.Input: T of the file is {steps} instead of the {stream.opened} steps of the model's first "
-        "batch; time fixes it."
-    ]
+def _notes_on(saved: "_Saved", format: str, weight_format: str | None) -> list[str]:
+    """Sentences on weights and steps that are not those of the model."""
+    notes = []
+    if saved.became_float and weight_format is None:
+        notes.append(f"The int8 weights of {', '.join(saved.became_float)} are stored as floats.")
+    if saved.stream is not None and saved.stream.opened is not None:
+        steps = "open" if format == formats.RNN else "1"
+        notes.append(
+            f"The model has no keras.Input: T of the file is {steps} instead of the {saved.stream.opened} steps of the "
+            "model's first batch; time fixes it."
+        )
+    return notes
 
 
 def _why_not_run(verify: bool, format: str) -> str:
