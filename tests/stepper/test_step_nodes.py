@@ -2,6 +2,9 @@
 
 import functools
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,8 +19,8 @@ SMALLEST = 2.0**-126  # a call takes smaller numbers for 0
 STEPS = 300
 
 
-def call(op, inputs, weights=None, **fields):
-    """The output of a stepper with one node, in float64. The inputs are arrays [B, T, ...]."""
+def stepper_of(op, inputs, weights=None, **fields):
+    """A stepper with one node, for inputs [B, T, ...]."""
     names = [f"x{k}" for k in range(len(inputs))]
     graph = {
         "inputs": [
@@ -32,8 +35,12 @@ def call(op, inputs, weights=None, **fields):
         ],
         "outputs": [{"name": "y", "value": "y"}],
     }
-    stepper = Stepper(_step_file.content(graph, weights or {}), *inputs[0].shape[:2])
-    return stepper(list(inputs)).astype(np.float64)
+    return Stepper(_step_file.content(graph, weights or {}), *inputs[0].shape[:2])
+
+
+def call(op, inputs, *weights, **fields):
+    """The output of a stepper with one node, in float64."""
+    return stepper_of(op, inputs, *weights, **fields)(list(inputs)).astype(np.float64)
 
 
 def normal(rng, *shape):
@@ -294,22 +301,44 @@ def layer_rnn(rng, mode, inputs, units, steps, **more):
     return got, want, recurrent_bound(want, max(inputs, units))
 
 
+def in_int8(weights):
+    """The weights of a QuantizedLayerRNN."""
+    made = {"bias": weights["bias"]}
+    for name in ("kernel", "recurrent_kernel"):
+        made[f"{name}_scale"] = np.abs(weights[name]).max(axis=0) / np.float32(127)
+        made[name] = np.rint(weights[name] / made[f"{name}_scale"]).astype(np.int8)
+    return made
+
+
+def quantized_fields(mode, **functions):
+    attrs, states = {"rnn_mode": mode, **layer.USUAL, **functions}, ["h", "c"]
+    return {"kind": "QuantizedLayerRNN", "attrs": attrs, "states": states[: 1 + CELLS[mode].has_c]}
+
+
 def quantized_layer_rnn(rng, mode, inputs, units, steps):
-    x, weights = normal(rng, 2, steps, inputs), weights_of(rng, mode, inputs, units)
+    x, weights = normal(rng, 2, steps, inputs), in_int8(weights_of(rng, mode, inputs, units))
     reference = {"bias": double(weights["bias"])}
     for name in ("kernel", "recurrent_kernel"):
-        scales = np.abs(weights[name]).max(axis=0) / np.float32(127)
-        weights[name] = np.rint(weights[name] / scales).astype(np.int8)
-        weights[f"{name}_scale"] = scales
-        reference[name] = weights[name].astype(int), double(scales)
-    states = ["h", "c"][: 1 + CELLS[mode].has_c]
-    attrs = {"rnn_mode": mode, **layer.USUAL}
-    got = call("rnn", [x], weights, kind="QuantizedLayerRNN", attrs=attrs, states=states)
-    want, slack = quantized.layer(
-        mode, x.swapaxes(0, 1), [np.zeros((2, units))] * len(states), reference, got.swapaxes(0, 1)
-    )
+        reference[name] = weights[name].astype(int), double(weights[f"{name}_scale"])
+    fields = quantized_fields(mode)
+    got = call("rnn", [x], weights, **fields)
+    states = [np.zeros((2, units))] * len(fields["states"])
+    want, slack = quantized.layer(mode, x.swapaxes(0, 1), states, reference, got.swapaxes(0, 1))
     want = want["output"].swapaxes(0, 1)
     return got, want, recurrent_bound(want, max(inputs, units)) + slack.swapaxes(0, 1)
+
+
+def quantized_product(rng):
+    """int8 weights next to float weights, in a layer without activation from h = 0."""
+    inputs, units = 5_000, 40
+    x, weights = normal(rng, 3, 1, inputs), weights_of(rng, "rnn", inputs, units)
+    # Nearly all errors of the last row and column have one sign, and half a level.
+    x[2], weights["kernel"][:, -1] = 100.45 / 127, 100.45 / 127
+    x[2, 0, 0] = weights["kernel"][0, -1] = 1
+    largest = np.abs(weights["kernel"]).max(axis=0) * np.abs(x).max(axis=2, keepdims=True)
+    want, _ = product(x, weights["kernel"], weights["bias"])
+    got = call("rnn", [x], in_int8(weights), **quantized_fields("rnn", activation="linear"))
+    return got, want, inputs * double(largest) / 127
 
 
 def cudnn_rnn(rng, mode, inputs, units, steps):
@@ -347,6 +376,7 @@ def cases():
     for function in FUNCTIONS:
         found[function] = of(combine, function=function, count=20)
     found |= {"concatenate": concatenate, "reshape": reshape, "last_step": last_step}
+    found["QuantizedLayerRNN and float weights"] = quantized_product
     # A long sum of inputs, one of units, and many steps.
     for sizes in ((20_000, 8, 5), (30, 1_000, 5), (30, 20, STEPS)):
         size = dict(zip(("inputs", "units", "steps"), sizes))
@@ -370,3 +400,31 @@ def test_node_is_within_the_bounds_of_numerics(name, rng):
     assert got.shape == want.shape
     worst = np.max(np.abs(got - want) / (bound + SMALLEST))
     assert worst <= 1
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2"])
+def test_int8_weights_on_another_instruction_set(isa, rng, tmp_path):
+    modes = ["lstm", "gru", "gru_reset_before", "rnn_tanh"]
+    x, want = normal(rng, 4, 200, 20), {}
+    np.save(tmp_path / "x.npy", x)
+    for mode in modes:
+        weights = in_int8(weights_of(rng, mode, 20, 64))
+        stepper = stepper_of("rnn", [x], weights, **quantized_fields(mode))
+        stepper.save(tmp_path / f"{mode}.rnn")
+        want[mode] = stepper(x)
+    code = (
+        "import sys, numpy as np\n"
+        "from tf_rnn_ops import stepper\n"
+        "folder, *modes = sys.argv[1:]\n"
+        "x = np.load(f'{folder}/x.npy')\n"
+        "y = {mode: stepper.load(f'{folder}/{mode}.rnn', 4, 200)(x) for mode in modes}\n"
+        "np.savez(f'{folder}/y.npz', **y)\n"
+    )
+    environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": isa}
+    subprocess.run([sys.executable, "-c", code, tmp_path, *modes], env=environment, check=True)
+    with np.load(tmp_path / "y.npz") as got:
+        for mode in modes:
+            differences = np.abs(got[mode] - want[mode])
+            assert differences[:, 0].max() <= recurrent_bound(want[mode], 64)
+            # A last digit of h can change the rounding to 255 levels in the next step.
+            assert differences.max() <= 0.02
