@@ -201,8 +201,7 @@ class NormNode : public Node {
   void RunRow(const float* x, int64_t columns, float* y) const {
     // WHY: in double, because the mean may be large next to the deviation from it.
     const double mean = centered_ ? Mean(columns, [&](int64_t c) { return double{x[c]}; }) : 0.0;
-    const double variance =
-        Mean(columns, [&](int64_t c) { return (x[c] - mean) * (x[c] - mean); });
+    const double variance = Mean(columns, [&](int64_t c) { return (x[c] - mean) * (x[c] - mean); });
     const double factor = 1.0 / std::sqrt(variance + epsilon_);
     const float *scale = scale_.as<float>(), *offset = offset_.as<float>();
     for (int64_t c = 0; c < columns; ++c) {

@@ -75,8 +75,9 @@ void CheckFunction(const Function<T>& function, const std::vector<T>& x, Exact&&
 
 TEST(Activations, Float32) {
   const std::vector<float> x = FloatSamples();
-  CheckFunction<float>({"sigmoid float32", &ActivationSamples::sigmoid_float, 6, 2.3, 1e-30, 4e-37, 0},
-                       x, [](float v) { return ExactSigmoid(v); });
+  CheckFunction<float>(
+      {"sigmoid float32", &ActivationSamples::sigmoid_float, 6, 2.3, 1e-30, 4e-37, 0}, x,
+      [](float v) { return ExactSigmoid(v); });
   CheckFunction<float>({"tanh float32", &ActivationSamples::tanh_float, 6, 6, 1e-30, 0, -1}, x,
                        [](float v) { return ExactTanh(v); });
 }
