@@ -60,14 +60,16 @@ float Mish(float x, const Shape& s) { return x * std::tanh(Softplus(x, s)); }
 template <bool kLog>
 void Softmax(const float* x, float* y, int64_t rows, int64_t columns, const Shape&) {
   for (int64_t r = 0; r < rows; ++r, x += columns, y += columns) {
-    float largest = x[0], sum = 0.0f;
+    float largest = x[0];
     for (int64_t c = 1; c < columns; ++c) largest = std::max(largest, x[c]);
+    // WHY: a sum in float would lose the small terms of many classes.
+    double sum = 0.0;
     for (int64_t c = 0; c < columns; ++c) {
       const float power = std::exp(x[c] - largest);
       sum += power;
       y[c] = kLog ? x[c] - largest : power;
     }
-    const float log = std::log(sum), factor = 1.0f / sum;
+    const float log = static_cast<float>(std::log(sum)), factor = static_cast<float>(1.0 / sum);
     for (int64_t c = 0; c < columns; ++c) y[c] = kLog ? y[c] - log : y[c] * factor;
   }
 }
@@ -159,6 +161,18 @@ class ScaleNode : public Node {
   Block scale_, offset_;
 };
 
+// The mean of value(c) for all c below count. Four sums, because an addition takes some cycles.
+template <typename Function>
+double Mean(int64_t count, const Function& value) {
+  double sums[4] = {};
+  int64_t c = 0;
+  for (; c + 4 <= count; c += 4) {
+    for (int k = 0; k < 4; ++k) sums[k] += value(c + k);
+  }
+  for (; c < count; ++c) sums[0] += value(c);
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / static_cast<double>(count);
+}
+
 // Layer normalization of the columns of each row, or root-mean-square normalization.
 class NormNode : public Node {
  public:
@@ -185,18 +199,14 @@ class NormNode : public Node {
 
  private:
   void RunRow(const float* x, int64_t columns, float* y) const {
-    // In double, as precise as the two passes of Keras over vectors of floats.
-    double mean = 0.0, variance = 0.0;
-    if (centered_) {
-      for (int64_t c = 0; c < columns; ++c) mean += x[c];
-      mean /= static_cast<double>(columns);
-    }
-    for (int64_t c = 0; c < columns; ++c) variance += (x[c] - mean) * (x[c] - mean);
-    variance /= static_cast<double>(columns);
-    const float factor = static_cast<float>(1.0 / std::sqrt(variance + epsilon_));
-    const float middle = static_cast<float>(mean);
+    // WHY: in double, because the mean may be large next to the deviation from it.
+    const double mean = centered_ ? Mean(columns, [&](int64_t c) { return double{x[c]}; }) : 0.0;
+    const double variance = Mean(columns, [&](int64_t c) { return (x[c] - mean) * (x[c] - mean); });
+    const double factor = 1.0 / std::sqrt(variance + epsilon_);
     const float *scale = scale_.as<float>(), *offset = offset_.as<float>();
-    for (int64_t c = 0; c < columns; ++c) y[c] = (x[c] - middle) * factor * scale[c] + offset[c];
+    for (int64_t c = 0; c < columns; ++c) {
+      y[c] = static_cast<float>((x[c] - mean) * factor * scale[c] + offset[c]);
+    }
   }
 
   Value* input_ = nullptr;

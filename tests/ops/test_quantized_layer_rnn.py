@@ -210,6 +210,19 @@ def test_the_smallest_row_that_does_not_count_as_zeros(rng):
         np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
+def test_the_smallest_column_that_does_not_count_as_zeros(rng):
+    """Its scale, max|w| / 127, is the smallest normal number."""
+    smallest = np.float32(2.0**-126)
+    scales = [smallest, 2 * smallest, np.nextafter(smallest, np.float32(0)), smallest / 100]
+    _, _, weights = _weights(rng, "rnn", 5, len(scales), bias=False)
+    weights["kernel"][:], weights["kernel_scale"][:] = 127, scales
+    x = np.full((3, 5), 1e30, np.float32)
+    want = 127 * 5 * 1e30 * np.float64(scales)
+    want[2:] = 0
+    for got in list(_linear_steps(x, weights))[:2]:
+        np.testing.assert_allclose(got, np.tile(want, (3, 1)), rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("mode", MODES)
 def test_16_bits(mode, dtype, rng):

@@ -51,6 +51,7 @@ struct Function {
   double own;    // bound where HasOwnSigmoid, in the same units
   double floor;
   double absolute;  // bound of the absolute error below the floor
+  double least;     // the smallest result; the largest is 1
 };
 
 template <typename T, typename Exact>
@@ -66,23 +67,27 @@ void CheckFunction(const Function<T>& function, const std::vector<T>& x, Exact&&
     EXPECT_LE(worst.error, HasOwnSigmoid(level) ? function.own : function.bound)
         << level.name << " " << function.name << " of " << worst.at;
     EXPECT_LE(worst.absolute, function.absolute) << level.name << " " << function.name;
+    const auto [least, largest] = std::minmax_element(y.begin(), y.end());
+    EXPECT_GE(*least, function.least) << level.name << " " << function.name;
+    EXPECT_LE(*largest, 1) << level.name << " " << function.name;
   }
 }
 
 TEST(Activations, Float32) {
   const std::vector<float> x = FloatSamples();
-  CheckFunction<float>({"sigmoid float32", &ActivationSamples::sigmoid_float, 6, 2.3, 1e-30, 4e-37},
-                       x, [](float v) { return ExactSigmoid(v); });
-  CheckFunction<float>({"tanh float32", &ActivationSamples::tanh_float, 6, 6, 1e-30, 0}, x,
+  CheckFunction<float>(
+      {"sigmoid float32", &ActivationSamples::sigmoid_float, 6, 2.3, 1e-30, 4e-37, 0}, x,
+      [](float v) { return ExactSigmoid(v); });
+  CheckFunction<float>({"tanh float32", &ActivationSamples::tanh_float, 6, 6, 1e-30, 0, -1}, x,
                        [](float v) { return ExactTanh(v); });
 }
 
 TEST(Activations, Float64) {
   const std::vector<double> x = DoubleSamples();
   CheckFunction<double>(
-      {"sigmoid float64", &ActivationSamples::sigmoid_double, 3, 3, 1e-300, 1e-316}, x,
+      {"sigmoid float64", &ActivationSamples::sigmoid_double, 3, 3, 1e-300, 1e-316, 0}, x,
       [](double v) { return ExactSigmoid(v); });
-  CheckFunction<double>({"tanh float64", &ActivationSamples::tanh_double, 9, 9, 1e-300, 0}, x,
+  CheckFunction<double>({"tanh float64", &ActivationSamples::tanh_double, 9, 9, 1e-300, 0, -1}, x,
                         [](double v) { return ExactTanh(v); });
 }
 

@@ -76,6 +76,15 @@ TEST(Dense, IsTheProductAndTheBias) {
   }
 }
 
+// More products than a block of the kernels has.
+TEST(Dense, IsTheProductOfManyFeatures) {
+  for (const KernelTable* table : testing::Tables()) {
+    for (const int64_t rows : {1, 5}) {
+      CheckDense(*table, rows, /*depth=*/20000, /*columns=*/17, /*has_bias=*/true);
+    }
+  }
+}
+
 using Packed = std::unique_ptr<void, decltype(&std::free)>;
 
 // The numbers of Keras, one by one: not a number if x has one that is not finite.

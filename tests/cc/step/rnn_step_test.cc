@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cfenv>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "cc/core/runtime/float_environment.h"
 #include "gtest/gtest.h"
 #include "tests/cc/step/written_file.h"
 
@@ -434,6 +436,36 @@ TEST(RnnStep, SteppersRunSideBySide) {
   for (int k = 0; k < kThreads; ++k) threads.emplace_back([&, k] { results[k] = run(k); });
   for (std::thread& thread : threads) thread.join();
   for (int k = 0; k < kThreads; ++k) EXPECT_EQ(results[k], run(k));
+}
+
+// Denormal numbers are zeros in a call, and results are rounded to nearest.
+TEST(RnnStep, TheFloatEnvironmentOfTheCallerHasNoEffect) {
+  std::vector<Weights> weights = AllWeights();
+  weights[2].values = {1e-39f, 2, 1e-39f, 4};
+  weights[3].values = {0, -0.5f};
+  const std::string file = WriteFile(Graph(), weights);
+  const auto run = [&file] {
+    const Stepper stepper = Make(file);
+    std::vector<float> results;
+    for (const float x : {0.7f, 1e-39f, 3.0f}) {
+      const std::vector<float> y = Call(stepper.get(), {x, -x});
+      results.insert(results.end(), y.begin(), y.end());
+    }
+    return results;
+  };
+  const std::vector<float> want = run();
+  for (const int direction : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    ASSERT_EQ(std::fesetround(direction), 0);
+    const std::vector<float> got = run();
+    ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
+    EXPECT_EQ(got, want);
+  }
+  std::vector<float> got;
+  {
+    const ScopedFloatEnvironment flushes_denormals;
+    got = run();
+  }
+  EXPECT_EQ(got, want);
 }
 
 // A layer that is large enough for several threads, with the same result for any number of them.
