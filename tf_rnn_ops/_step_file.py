@@ -1,4 +1,4 @@
-"""Writes the file of a stepper: a safetensors container whose metadata has the graph as JSON. docs/step-format.md."""
+"""The file of a stepper: a safetensors container whose metadata has the graph as JSON. docs/step-format.md."""
 
 import json
 import struct
@@ -9,7 +9,7 @@ import numpy as np
 # The names that cc/step/model_file.h expects.
 _FORMAT, _VERSION = "tf_rnn_ops.step", "1"
 _DTYPES = {"float32": "F32", "int8": "I8"}
-# Tensors begin at multiples of this many bytes.
+# The first tensor begins at a multiple of this many bytes. The others follow without gaps, which safetensors forbids.
 _ALIGNMENT = 64
 
 
@@ -41,3 +41,11 @@ def content(graph: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> byte
     text += b" " * (-(len(text) + 8) % _ALIGNMENT)
     arrays = (np.ascontiguousarray(array).tobytes() for array in tensors.values())
     return b"".join([struct.pack("<Q", len(text)), text, *arrays])
+
+
+def graph(content: bytes) -> dict[str, Any]:
+    """The graph of a file that tf_rnn_ops.stepper.Stepper accepts."""
+    (length,) = struct.unpack_from("<Q", content)
+    metadata = json.loads(content[8 : 8 + length])["__metadata__"]
+    found: dict[str, Any] = json.loads(metadata["graph"])
+    return found

@@ -15,14 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tf_rnn_ops import _atomic_write, _lazy
+from tf_rnn_ops.native import loader
 
 try:
     from tf_rnn_ops import _tf_rnn_ops_step_python as _native
 except ImportError as _error:
-    raise ImportError(
-        f"tf_rnn_ops.stepper cannot load its library: {_error}. In a source tree, run `make develop`; otherwise install "
-        "the wheel for this machine again."
-    ) from _error
+    raise ImportError(loader.why_no_stepper(_error)) from _error
 
 __all__ = ["Stepper", "Tensor", "isa", "load"]
 

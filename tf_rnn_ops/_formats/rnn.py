@@ -1,17 +1,20 @@
 """Runs files for tf_rnn_ops.stepper as the other formats are run: with the states as inputs and outputs."""
 
-from typing import Any, Callable
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy.typing as npt
 
-from tf_rnn_ops import stepper
+if TYPE_CHECKING:  # its library is missing on some machines, where files are only written
+    from tf_rnn_ops.stepper import Stepper
 
 _Arrays = dict[str, npt.NDArray[Any]]
 
 
 def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
     """The function of a file. Its first call gives B and T."""
-    steppers: list[stepper.Stepper] = []
+    steppers: list[Stepper] = []
 
     def call(inputs: _Arrays) -> _Arrays:
         if not steppers:
@@ -27,7 +30,9 @@ def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
     return call
 
 
-def _with_sizes_of(filepath: str, inputs: _Arrays) -> stepper.Stepper:
+def _with_sizes_of(filepath: str, inputs: _Arrays) -> Stepper:
+    from tf_rnn_ops import stepper
+
     of_file = stepper.load(filepath)
     shape = next(inputs[tensor.name].shape for tensor in of_file.inputs if tensor.has_time)
     return stepper.load(filepath, *shape[:2])

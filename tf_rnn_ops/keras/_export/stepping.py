@@ -1,7 +1,9 @@
 """Steppers of Keras models: the graph of a model, layer by layer, for tf_rnn_ops.stepper."""
 
+from __future__ import annotations
+
 import inspect
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
 import keras
 import numpy as np
@@ -13,7 +15,9 @@ from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
 from tf_rnn_ops.keras._export.outputs import named
 from tf_rnn_ops.keras._export.streaming import NEXT, Stream
 from tf_rnn_ops.keras.dispatch import environment
-from tf_rnn_ops.stepper import Stepper
+
+if TYPE_CHECKING:  # its library is missing on some machines, where files are only written
+    from tf_rnn_ops.stepper import Stepper
 
 _PREFIX = "TfRnnOps>"
 # BlockLSTMV2 as LayerRNN: the attributes that it does not have.
@@ -101,6 +105,7 @@ def stepper(
     """
     # Here, because export imports this module.
     from tf_rnn_ops.keras._export import export
+    from tf_rnn_ops.stepper import Stepper
 
     export.check_numbers(batch_size, time)
     return Stepper(content(model), batch_size, time, threads)
