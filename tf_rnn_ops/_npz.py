@@ -32,4 +32,6 @@ def arrays_of(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
         pickle.UnpicklingError,
         zipfile.BadZipFile,
     ) as error:
-        raise ValueError(f"verify_inputs: {path} is not a file of np.savez: {one_line(error)}") from error
+        raise ValueError(
+            f"verify_inputs: {path} is not a file of np.savez: {one_line(error)}"
+        ) from error

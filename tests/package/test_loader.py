@@ -186,7 +186,7 @@ def test_info_of_a_step_file(step_file):
     states = {text for title, text in facts.items() if title.startswith("State ")}
     assert states == {"float32 [B, 4]"}
     assert [text for title, text in facts.items() if title.startswith("Node ")] == [
-        "rnn (LayerRNN, lstm)",
+        "rnn (LayerRNN, lstm, tanh)",
         "dense",
     ]
     missing, other = result.stderr.splitlines()

@@ -61,17 +61,18 @@ def run(
     try:
         _import(getattr(options, "modules", []))
         return command()
-    except (ImportError, OSError, RuntimeError, TypeError, ValueError, *_errors_of_graphs()) as error:
+    except _expected() as error:
         if options.traceback:
             traceback.print_exception(error)
         print(f"{parser.prog}: {one_line(error)}", file=sys.stderr)
         return 2
 
 
-def _errors_of_graphs() -> tuple[type[Exception], ...]:
-    """The class of TensorFlow's errors. No error is one if nothing has imported TensorFlow."""
-    tensorflow = sys.modules.get("tensorflow")
-    return (tensorflow.errors.OpError,) if hasattr(tensorflow, "errors") else ()
+def _expected() -> tuple[type[Exception], ...]:
+    """The errors of bad input. TensorFlow's are among them once something has imported TensorFlow."""
+    of_graphs = getattr(sys.modules.get("tensorflow"), "errors", None)
+    more = () if of_graphs is None else (of_graphs.OpError,)
+    return (ImportError, OSError, RuntimeError, TypeError, ValueError, *more)
 
 
 def _import(names: list[str]) -> None:

@@ -63,7 +63,9 @@ def _compare(options: argparse.Namespace) -> int:
     model = _command.load_keras(_command.existing(options.model), options.unsafe)
     if not model.compiled:
         model.compile("sgd", "mean_squared_error")
-    x = _random_batch.batch_for(model, _inputs(model), options.batch_size, options.time, padded=False)
+    x = _random_batch.batch_for(
+        model, _inputs(model), options.batch_size, options.time, padded=False
+    )
     names = getattr(model, "output_names", None)  # only functional models have names
     y = _targets(model.loss, model.predict_on_batch(x), names)
     compare(model, x, y, repeats=options.repeats)

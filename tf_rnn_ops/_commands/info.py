@@ -34,7 +34,10 @@ def main(argv: list[str] | None = None) -> int:
         _EPILOG,
     )
     parser.add_argument(
-        "file", nargs="?", type=pathlib.Path, help="a .rnn file, as export() and Stepper.save() write it"
+        "file",
+        nargs="?",
+        type=pathlib.Path,
+        help="a .rnn file, as export() and Stepper.save() write it",
     )
     options = parser.parse_args(argv)
     return _command.run(parser, options, lambda: _info(options))

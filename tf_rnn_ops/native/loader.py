@@ -127,9 +127,7 @@ def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
             f"{getattr(tf, '__version__', 'unknown')} is installed. Install a supported version with: "
             f"pip install 'tensorflow-cpu~={fitting[-1]}.0'."
         )
-    return (
-        f"{path} does not exist, so tf_rnn_ops has not been built for TensorFlow {_minor(tf)}. {_INSTALL}"
-    )
+    return f"{path} does not exist, so tf_rnn_ops has not been built for TensorFlow {_minor(tf)}. {_INSTALL}"
 
 
 def why_no_stepper(error: ImportError) -> str:

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _step_file
+from tf_rnn_ops import _checks, _step_file
 from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
 from tf_rnn_ops.keras._export.outputs import named
@@ -103,16 +103,16 @@ def stepper(
         >>> bool(np.allclose(y, model(x), atol=1e-5))
         True
     """
-    # Here, because export imports this module.
-    from tf_rnn_ops.keras._export import export
     from tf_rnn_ops.stepper import Stepper
 
-    export.check_numbers(batch_size, time)
+    _checks.check_open_sizes(batch_size=batch_size, time=time)
+    _checks.check_size("threads", threads)
     return Stepper(content(model), batch_size, time, threads)
 
 
 def content(model: keras.Model) -> bytes:
     """The content of a file for a stepper of a model, with any B and T that the model accepts."""
+    # Here, because export imports this module.
     from tf_rnn_ops.keras._export import export
 
     environment.check_model(model)
