@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy.typing as npt
 
-if TYPE_CHECKING:  # its library is missing on some machines, where files are only written
+if TYPE_CHECKING:
     from tf_rnn_ops.stepper import Stepper
 
 _Arrays = dict[str, npt.NDArray[Any]]
@@ -14,11 +14,16 @@ _Arrays = dict[str, npt.NDArray[Any]]
 
 def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
     """The function of a file. Its first call gives B and T."""
+    # Here, because machines without its library write files too.
+    from tf_rnn_ops import stepper
+
+    tensors = stepper.load(filepath).inputs
     steppers: list[Stepper] = []
 
     def call(inputs: _Arrays) -> _Arrays:
         if not steppers:
-            steppers.append(_with_sizes_of(filepath, inputs))
+            shape = next(inputs[tensor.name].shape for tensor in tensors if tensor.has_time)
+            steppers.append(stepper.load(filepath, *shape[:2]))
         (model,) = steppers
         names = [tensor.name for tensor in model.inputs]
         model.states = {name: array for name, array in inputs.items() if name not in names}
@@ -28,11 +33,3 @@ def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
         return results | {f"{name}_next": state for name, state in model.states.items()}
 
     return call
-
-
-def _with_sizes_of(filepath: str, inputs: _Arrays) -> Stepper:
-    from tf_rnn_ops import stepper
-
-    of_file = stepper.load(filepath)
-    shape = next(inputs[tensor.name].shape for tensor in of_file.inputs if tensor.has_time)
-    return stepper.load(filepath, *shape[:2])
