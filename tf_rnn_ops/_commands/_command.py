@@ -54,6 +54,18 @@ def add_unsafe(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_verify(parser: argparse._ActionsContainer) -> None:
+    """Adds the arguments of the commands that compare what they write with the model."""
+    parser.add_argument(
+        "--no-verify", action="store_true", help="write the target without the check"
+    )
+    parser.add_argument(
+        "--verify-inputs",
+        metavar="FILE.npz",
+        help="arrays to run the models on in the check, by the names of the inputs (default: made-up batches)",
+    )
+
+
 def run(
     parser: argparse.ArgumentParser, options: argparse.Namespace, command: Callable[[], int]
 ) -> int:

@@ -77,18 +77,13 @@ def _make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="one step in each call, or T of --time, with the states as inputs and outputs",
     )
-    of_keras.add_argument(
-        "--verify-inputs",
-        metavar="FILE.npz",
-        help="arrays to run the models on, by the names of the inputs (default: made-up batches)",
-    )
+    _command.add_verify(of_keras)
     of_keras.add_argument(
         "--tolerance",
         type=float,
         metavar="D",
         help="allowed difference of each output (default: follows from the types)",
     )
-    of_keras.add_argument("--no-verify", action="store_true", help="do not run the models")
     _command.add_unsafe(of_keras)
     return parser
 

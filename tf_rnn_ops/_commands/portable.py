@@ -87,15 +87,7 @@ def _make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="remove the device of each node, such as /GPU:0",
     )
-    parser.add_argument(
-        "--no-verify", action="store_true", help="write the target without the check"
-    )
-    parser.add_argument(
-        "--verify-inputs",
-        type=pathlib.Path,
-        metavar="FILE.npz",
-        help="arrays for the check (default: random)",
-    )
+    _command.add_verify(parser)
     parser.add_argument(
         "--outputs",
         nargs="+",
