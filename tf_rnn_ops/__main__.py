@@ -6,7 +6,7 @@ import sys
 
 # WHY literal texts: `--help` of a command may import TensorFlow.
 _COMMANDS = {
-    "info": "print versions, CPU features and devices, and say why a library is missing",
+    "info": "print versions, CPU features, devices and why a library is missing, or the content of a .rnn file",
     "compare": "time a saved Keras model on Keras's layers and on the layers of tf_rnn_ops",
     "export": "write a saved model for another runtime, with a node for each recurrent layer",
     "portable": "replace the CudnnRNN ops of a SavedModel or GraphDef, so that it runs without cuDNN",

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tf_rnn_ops._one_line import one_line
+
 
 def arrays_of(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     """{name: array} of a file.
@@ -15,8 +17,11 @@ def arrays_of(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     Raises:
         ValueError: There is no such file, or np.savez has not written it.
     """
+    path = os.path.expanduser(path)
+    if not os.path.exists(path):
+        raise ValueError(f"verify_inputs: {os.fspath(path)} does not exist.")
     try:
-        with np.load(os.path.expanduser(path)) as file:
+        with np.load(path) as file:
             return dict(file)
     except (
         AttributeError,  # a file of np.save
@@ -27,4 +32,6 @@ def arrays_of(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
         pickle.UnpicklingError,
         zipfile.BadZipFile,
     ) as error:
-        raise ValueError(f"verify_inputs: {path} is not a file of np.savez: {error}") from error
+        raise ValueError(
+            f"verify_inputs: {path} is not a file of np.savez: {one_line(error)}"
+        ) from error

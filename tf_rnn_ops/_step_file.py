@@ -1,4 +1,4 @@
-"""Writes the file of a stepper: a safetensors container whose metadata has the graph as JSON. docs/step-format.md."""
+"""The file of a stepper: a safetensors container whose metadata has the graph as JSON. docs/step-format.md."""
 
 import itertools
 import json
@@ -10,7 +10,7 @@ import numpy as np
 # The names that cc/step/model_file.h expects.
 _FORMAT, _VERSION = "tf_rnn_ops.step", "1"
 _DTYPES = {"float32": "F32", "int8": "I8"}
-# The first tensor begins at a multiple of this many bytes.
+# The first tensor begins at a multiple of this many bytes. The others follow without gaps, which safetensors forbids.
 _ALIGNMENT = 64
 
 
@@ -52,9 +52,7 @@ def with_names(
         outputs: A name for each output.
         states: A name for each state.
     """
-    (length,) = struct.unpack_from("<Q", content)
-    begin = struct.calcsize("<Q")
-    header = json.loads(content[begin : begin + length])
+    header, end = _header(content)
     graph = json.loads(header["__metadata__"]["graph"])
     nodes = graph["nodes"]
     of_states = [name for node in nodes for name in node.get("states", ())]
@@ -81,7 +79,7 @@ def with_names(
     if graph == json.loads(header["__metadata__"]["graph"]):
         return content
     header["__metadata__"]["graph"] = json.dumps(graph, allow_nan=False)
-    return _file(header, content[begin + length :])
+    return _file(header, content[end:])
 
 
 def _file(header: Mapping[str, Any], *data: bytes) -> bytes:
@@ -89,3 +87,16 @@ def _file(header: Mapping[str, Any], *data: bytes) -> bytes:
     # The readers of the format accept spaces behind the header.
     text += b" " * (-(len(text) + 8) % _ALIGNMENT)
     return b"".join([struct.pack("<Q", len(text)), text, *data])
+
+
+def graph(content: bytes) -> dict[str, Any]:
+    """The graph of a file that tf_rnn_ops.stepper.Stepper accepts."""
+    found: dict[str, Any] = json.loads(_header(content)[0]["__metadata__"]["graph"])
+    return found
+
+
+def _header(content: bytes) -> tuple[dict[str, Any], int]:
+    """The header of a file, and where the data behind it begin."""
+    begin = struct.calcsize("<Q")
+    end = begin + struct.unpack_from("<Q", content)[0]
+    return json.loads(content[begin:end]), end

@@ -11,6 +11,7 @@ import sys
 from types import ModuleType
 from typing import Callable, TypeVar
 
+from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.native import gpu_info, loader, machine, xla
 
 _T = TypeVar("_T")
@@ -36,6 +37,7 @@ def info() -> list[tuple[str, str]]:
         ("System", _try(machine.system)),
         ("Processor", _try(machine.processor)),
         ("CPU features", _try(machine.features)),
+        ("Library of the stepper", _try(_stepper)),
     ]
     tf = _try(loader.import_tensorflow)
     if isinstance(tf, str):
@@ -60,7 +62,7 @@ def _try(function: Callable[[], _T]) -> _T | str:
     try:
         return function()
     except Exception as error:  # A diagnosis must not fail.
-        return f"not available: {error}"
+        return f"not available: {one_line(error)}"
 
 
 def _try_facts(title: str, function: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
@@ -95,6 +97,15 @@ def _keras() -> str:
     import keras
 
     return f"{keras.__version__} on the backend {keras.backend.backend()}"
+
+
+def _stepper() -> str:
+    from tf_rnn_ops import stepper  # first, for its sentence if the library is missing
+
+    # isort: split
+    from tf_rnn_ops import _tf_rnn_ops_step_python as library
+
+    return f"{library.__file__} ({stepper.isa()})"
 
 
 def _library() -> str:

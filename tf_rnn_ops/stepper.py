@@ -17,15 +17,13 @@ from typing import Any, Mapping, NamedTuple, NoReturn, Sequence, overload
 import numpy as np
 import numpy.typing as npt
 
-from tf_rnn_ops import _atomic_write, _lazy, _step_arrays, _step_file
+from tf_rnn_ops import _atomic_write, _checks, _lazy, _step_arrays, _step_file
+from tf_rnn_ops.native import loader
 
 try:
     from tf_rnn_ops import _tf_rnn_ops_step_python as _native
 except ImportError as _error:
-    raise ImportError(
-        f"tf_rnn_ops.stepper cannot load its library: {_error}. In a source tree, run `make develop`; otherwise install "
-        "the wheel for this machine again."
-    ) from _error
+    raise ImportError(loader.why_no_stepper(_error)) from _error
 
 __all__ = ["Stepper", "Tensor", "isa", "load"]
 
@@ -116,9 +114,9 @@ class Stepper:
         Raises:
             ValueError: The content is not that of such a file, or a number does not fit it.
         """
-        _check_number("batch_size", 1 if batch_size is None else batch_size)
-        _check_number("time", 1 if time is None else time)
-        _check_number("threads", threads)
+        _checks.check_size("batch_size", 1 if batch_size is None else batch_size)
+        _checks.check_size("time", 1 if time is None else time)
+        _checks.check_size("threads", threads)
         if not isinstance(content, (bytes, bytearray, memoryview)):
             raise ValueError(
                 f"content must be the bytes of a file, but it is a {type(content).__name__}."
@@ -438,12 +436,6 @@ def isa() -> str:
         True
     """
     return str(_native.isa())
-
-
-def _check_number(name: str, size: Any) -> None:
-    is_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-    if not is_number or not 0 < size < 2**31:
-        raise ValueError(f"{name} must be a positive integer, but it is {size!r}.")
 
 
 __getattr__, __dir__ = _lazy.attach(__name__, __all__)

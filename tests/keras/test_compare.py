@@ -53,9 +53,9 @@ def test_times_outputs_and_paths(model, x, capsys):
 def test_either_kind_of_model_is_compared_with_the_other(to, model, x, monkeypatch, capsys):
     seen = []
 
-    def take_turns(what, models, step, repeats, done):
-        seen.append([type(one.get_layer("gru")) for one in models])
-        return timing.Timing(what, 6.0, 3.0, 1.5, 2.5)
+    def take_turns(calls, repeats, done):
+        seen.append([type(call.args[0].get_layer("gru")) for call in calls])
+        return [3.0, 6.0, 9.0], [3.0, 3.0, 3.0]
 
     monkeypatch.setattr(tool, "take_turns", take_turns)
     found = compare(tf_rnn_ops.keras.convert(model, to), x, print_fn=None)
@@ -74,7 +74,8 @@ def test_calls_take_turns(monkeypatch):
         calls.append(model)
         now[0] += {"a": 0.003, "b": 0.001}[model] * (1 + len(calls) // 6)
 
-    found = timing.take_turns("step", "ab", step, 2, turns.append)
+    times = timing.take_turns([lambda: step("a"), lambda: step("b")], 2, turns.append)
+    found = timing.timing_of("step", *times)
     assert "".join(calls) == "aabb" + "ba" + "ab" and turns == [1, 2]
     # 1 and 6 ms in the first turn (the sixth call counts twice), 6 and 2 in the second.
     np.testing.assert_allclose(found[1:], [6, 1.5, 3.75, 5.25])
@@ -238,11 +239,18 @@ def test_a_function_of_this_package(x):
     assert found.difference < 1e-6
 
 
-def test_bad_arguments(model, x):
+def test_bad_arguments(model, x, monkeypatch):
     with pytest.raises(TypeError, match="model must be a Keras 3 model, but it is a LSTM"):
         compare(keras.layers.LSTM(2), x)
-    with pytest.raises(ValueError, match="repeats must be at least 1, but it is 0"):
-        compare(model, x, repeats=0)
+    with monkeypatch.context() as patched:  # before any work
+        patched.setattr(tool, "_copies", None)
+        for repeats in (0, 2.5, "a", True, None):
+            with pytest.raises(ValueError, match=f"repeats must be .*{repeats!r}"):
+                compare(model, x, repeats=repeats)
+        with pytest.raises(ValueError, match="quantize must be .*'int4'"):
+            compare(model, x, quantize="int4")
+        with pytest.raises(TypeError, match="print_fn must be .*1"):
+            compare(model, x, print_fn=1)
     bare = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(2)])
     with pytest.raises(ValueError, match="the model is not compiled"):
         compare(bare, x, np.zeros((2, 2)))

@@ -221,7 +221,7 @@ def test_any_error_of_a_config():
             return cls(units=config["units"])
 
     with pytest.raises(
-        ValueError, match="class Listless cannot be copied .*: KeyError: 'units' Give"
+        ValueError, match="class Listless cannot be copied .*: KeyError: 'units'. Give"
     ):
         convert(Listless())
 

@@ -120,6 +120,8 @@ def test_notes_on_xla(monkeypatch):
 def test_bad_model():
     with pytest.raises(TypeError, match="model must be a Keras 3 model or layer, but it is a int"):
         explain(3)
+    with pytest.raises(TypeError, match="print_fn must be .*1"):
+        explain(tf_rnn_ops.keras.LSTM(2), print_fn=1)
 
 
 def test_a_gpu_that_is_hidden_later(monkeypatch):

@@ -286,6 +286,12 @@ def test_filters(filters, x):
         model.quantize("int8", filters=3)
 
 
+def test_quantize_as_a_function_of_the_class():
+    model = keras.Sequential([keras.Input((None, SIZE)), ours.LSTM(3)])
+    keras.Model.quantize(self=model, mode="int8")
+    assert model.layers[0].quantization_mode == "int8"
+
+
 @pytest.mark.parametrize("use_bias", [True, False])
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "bfloat16"])
 def test_weights_are_packed_once(policy, use_bias, x, monkeypatch):

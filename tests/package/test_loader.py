@@ -167,6 +167,32 @@ def test_steppers_run_without_tensorflow(case, step_file):
     assert (result.returncode, result.stderr) == (0, "")
 
 
+INFO_WITHOUT_TENSORFLOW = """
+from tf_rnn_ops import __main__ as commands
+assert commands.main(["info"]) == commands.main(["info", sys.argv[1]]) == 0
+assert commands.main(["info", sys.argv[1] + "x"]) == commands.main(["info", sys.argv[2]]) == 2
+"""
+
+
+def test_info_of_a_step_file(step_file):
+    code = NO_TENSORFLOW["not found"] + INFO_WITHOUT_TENSORFLOW
+    result = _run("-c", code, *step_file, imported=False)
+    assert result.returncode == 0, result.stderr
+    lines = [line.split("  ", 1) for line in result.stdout.splitlines()]
+    facts = {title: text.strip() for title, text in lines}
+    assert facts["Library of the stepper"].startswith(str(PACKAGE))
+    assert f"{step_file[0].stat().st_size:,} bytes" in facts["File"]
+    assert facts["Output output_0"] == "float32 [B, T, 2]"
+    states = {text for title, text in facts.items() if title.startswith("State ")}
+    assert states == {"float32 [B, 4]"}
+    assert [text for title, text in facts.items() if title.startswith("Node ")] == [
+        "rnn (LayerRNN, lstm, tanh)",
+        "dense",
+    ]
+    missing, other = result.stderr.splitlines()
+    assert "does not exist" in missing and "x.npy" in other
+
+
 def test_ops_without_tensorflow():
     result = _run("-c", NO_TENSORFLOW["not found"] + WITHOUT_OPS, imported=False)
     assert (result.returncode, result.stderr) == (0, "")
@@ -381,6 +407,44 @@ def test_keras_layers_without_the_library(copied_package, tmp_path):
     np.save(tmp_path / "want.npy", model.predict(x, verbose=0))
     arguments = [str(tmp_path / name) for name in ("model.keras", "want.npy")]
     _warning(_run("-c", KERAS_WITHOUT_OPS, *arguments, path=copied_package.parent))
+
+
+AS_ON_MACOS = """
+import os
+import platform
+import sys
+import numpy as np
+
+platform.system = lambda: "Darwin"
+del os.sched_getaffinity
+import keras
+import tf_rnn_ops.keras
+from tf_rnn_ops.keras import *
+
+model = keras.Sequential([keras.Input((5, 3)), keras.layers.LSTM(4)])
+assert tf_rnn_ops.keras.export(model, sys.argv[1], print_fn=None).difference < 1e-5
+found = tf_rnn_ops.keras.compare(model, np.ones((2, 5, 3), "float32"), repeats=1, print_fn=None)
+assert found.difference < 1e-5
+facts = dict(tf_rnn_ops.info())
+for title in ("Processor", "Threads"):
+    assert "not available" not in facts[title]
+assert "Darwin" in facts["Library of the stepper"]
+for call in (
+    lambda: tf_rnn_ops.keras.stepper(model),
+    lambda: tf_rnn_ops.stepper.load(sys.argv[1]),
+):
+    try:
+        call()
+    except ImportError as error:
+        assert "stepper" in str(error) and "Darwin" in str(error), error
+    else:
+        raise AssertionError("the stepper needs no library")
+"""
+
+
+def test_the_wheel_of_any_machine(copied_package, tmp_path):
+    result = _run("-c", AS_ON_MACOS, tmp_path / "model", path=copied_package.parent)
+    assert "Darwin" in _warning(result)
 
 
 def test_a_missing_stock_library(copied_package):

@@ -1,5 +1,6 @@
 """tf_rnn_ops.params.Layout: blocks, pack, unpack and the arguments that they reject."""
 
+import copy
 import itertools
 
 import ml_dtypes
@@ -97,6 +98,15 @@ def test_projection_of_full_size_is_none():
     assert full.num_proj == 0
     assert full.weights == none.weights
     assert full.size == none.size
+
+
+def test_layouts_of_one_network_are_equal():
+    layout = Layout("gru", 2, 3, 3, input_mode="auto_select")
+    same = Layout("gru", np.int64(2), 3, 3, "skip_input")
+    assert layout == same and len({layout, same}) == 1 and eval(repr(layout)) == layout
+    assert layout != Layout("gru", 2, 3, 3) and copy.deepcopy(layout) == layout
+    with pytest.raises(AttributeError, match="num_units"):
+        layout.num_units = 4
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

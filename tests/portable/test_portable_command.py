@@ -97,6 +97,7 @@ def test_errors_are_one_line(frozen, capsys):
     assert command.main([str(frozen / "folder"), str(frozen / "new")]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4, lines
+    assert lines[0].endswith("none.pb does not exist.")
     assert all(line.startswith("python -m tf_rnn_ops portable: ") for line in lines)
 
 

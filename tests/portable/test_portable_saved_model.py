@@ -111,7 +111,7 @@ def test_the_check_has_strings(tmp_path):
 
 
 def test_refusals(nested, tmp_path):
-    with pytest.raises(FileNotFoundError, match="saved_model.pb"):
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
         portable.rewrite_saved_model(tmp_path / "nowhere", tmp_path / "new")
     (tmp_path / "there").mkdir()
     with pytest.raises(FileExistsError, match="there"):

@@ -329,6 +329,10 @@ REFUSED = {
     "cast to half": (lambda: _of(lambda x: keras.ops.cast(x, "float16")), "float16"),
     "mask of a softmax": (lambda: _of(lambda x: L.Softmax()(x, mask=x > 0)), "mask"),
     "float16 of each step": (lambda: L.TimeDistributed(L.Dense(2, dtype="float16")), "float16"),
+    "no node of each step": (
+        lambda: L.TimeDistributed(L.UnitNormalization(dtype="float16")),
+        "UnitNormalization",
+    ),
     "int4": (lambda: _quantized(L.Dense(2), "int4"), "int4"),
     "float8": (lambda: _quantized(L.Dense(2), "float8"), "float8"),
     "int8 of each step": (lambda: L.TimeDistributed(_quantized(L.Dense(2))), "TimeDistributed"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
@@ -41,6 +42,8 @@ def main(argv: list[str] | None = None) -> int:
         _EPILOG,
     )
     parser.add_argument("model", help="a .keras file, as model.save() writes it")
+    _command.add_import(parser)
+    _command.add_unsafe(parser)
     for name, default, meaning in _SIZES:
         parser.add_argument(
             f"--{name}", type=int, default=default, help=f"{meaning} (default: %(default)s)"
@@ -49,24 +52,23 @@ def main(argv: list[str] | None = None) -> int:
     for name, _, _ in _SIZES:
         if (size := getattr(options, name.replace("-", "_"))) < 1:
             parser.error(f"--{name} must be at least 1, but it is {size}.")
-    return _command.run(
-        parser,
-        lambda: _compare(options.model, options.batch_size, options.time, options.repeats),
-    )
+    return _command.run(parser, options, lambda: _compare(options))
 
 
-def _compare(path: str, batch_size: int, time: int, repeats: int) -> int:
+def _compare(options: argparse.Namespace) -> int:
     """Prints the table. Returns the exit status."""
     from tf_rnn_ops import _random_batch
     from tf_rnn_ops.keras import compare
 
-    model = _command.load_keras(path)
+    model = _command.load_keras(_command.existing(options.model), options.unsafe)
     if not model.compiled:
         model.compile("sgd", "mean_squared_error")
-    x = _random_batch.batch_for(model, _inputs(model), batch_size, time, padded=False)
+    x = _random_batch.batch_for(
+        model, _inputs(model), options.batch_size, options.time, padded=False
+    )
     names = getattr(model, "output_names", None)  # only functional models have names
     y = _targets(model.loss, model.predict_on_batch(x), names)
-    compare(model, x, y, repeats=repeats)
+    compare(model, x, y, repeats=options.repeats)
     return 0
 
 

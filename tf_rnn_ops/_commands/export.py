@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     """
     parser = _make_parser()
     options = parser.parse_args(argv)
-    return _command.run(parser, lambda: _export(options))
+    return _command.run(parser, options, lambda: _export(options))
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -61,6 +61,7 @@ def _make_parser() -> argparse.ArgumentParser:
         help="raise an error if a layer has no node and becomes a loop of ordinary ops",
     )
     parser.add_argument("--opset", type=int, help="version of the ops of ONNX (default: 18)")
+    _command.add_import(parser)
     of_keras = parser.add_argument_group("for a .keras file")
     of_keras.add_argument(
         "--batch-size",
@@ -76,23 +77,14 @@ def _make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="one step in each call, or T of --time, with the states as inputs and outputs",
     )
-    of_keras.add_argument(
-        "--verify-inputs",
-        metavar="FILE.npz",
-        help="arrays to run the models on, by the names of the inputs (default: made-up batches)",
-    )
+    _command.add_verify(of_keras)
     of_keras.add_argument(
         "--tolerance",
         type=float,
         metavar="D",
         help="allowed difference of each output (default: follows from the types)",
     )
-    of_keras.add_argument("--no-verify", action="store_true", help="do not run the models")
-    of_keras.add_argument(
-        "--unsafe",
-        action="store_true",
-        help="load Lambda layers and other code in the file, which may do anything",
-    )
+    _command.add_unsafe(of_keras)
     return parser
 
 
@@ -103,7 +95,7 @@ def _export(options: argparse.Namespace) -> int:
     arguments = {"loops": not options.no_loops} | formats.options(
         name, options.weight_format, options.opset
     )
-    model = pathlib.Path(options.model).expanduser()
+    model = _command.existing(options.model)
     if model.is_dir():
         _export_saved_model(options, model, target, name, arguments)
     else:
@@ -167,7 +159,7 @@ def _export_keras(
         raise ValueError("--verify-inputs and --no-verify exclude each other.")
     from tf_rnn_ops.keras import export
 
-    model = _command.load_keras(path, options.unsafe, "--unsafe loads it.")
+    model = _command.load_keras(path, options.unsafe)
     arguments |= {
         "batch_size": options.batch_size,
         "time": options.time,

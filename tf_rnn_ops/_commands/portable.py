@@ -7,6 +7,7 @@ import pathlib
 from typing import TYPE_CHECKING, Any
 
 from tf_rnn_ops._commands import _command
+from tf_rnn_ops._one_line import one_line
 
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
@@ -37,13 +38,14 @@ def main(argv: list[str] | None = None) -> int:
     """
     parser = _make_parser()
     options = parser.parse_args(argv)
-    return _command.run(parser, lambda: _rewrite(options))
+    return _command.run(parser, options, lambda: _rewrite(options))
 
 
 def _rewrite(options: argparse.Namespace) -> int:
     """Rewrites the model and prints the report. Returns the exit status."""
     from tf_rnn_ops import portable
 
+    options.source = _command.existing(options.source)
     _refuse_idle_flags(options)
     arguments: dict[str, Any] = {
         "inference": options.inference,
@@ -85,21 +87,14 @@ def _make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="remove the device of each node, such as /GPU:0",
     )
-    parser.add_argument(
-        "--no-verify", action="store_true", help="write the target without the check"
-    )
-    parser.add_argument(
-        "--verify-inputs",
-        type=pathlib.Path,
-        metavar="FILE.npz",
-        help="arrays for the check (default: random)",
-    )
+    _command.add_verify(parser)
     parser.add_argument(
         "--outputs",
         nargs="+",
         metavar="TENSOR",
         help="tensors of a GraphDef that the check compares (default: no check)",
     )
+    _command.add_import(parser)
     return parser
 
 
@@ -154,7 +149,7 @@ def _read(path: pathlib.Path) -> GraphDef:
         else:
             graph_def.ParseFromString(path.read_bytes())
     except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a GraphDef: {error}") from error
+        raise ValueError(f"{path} is not a GraphDef: {one_line(error)}") from error
     if not graph_def.node:  # an empty file, or a file of another kind, may also be parsed
         raise ValueError(
             f"{path} must hold a GraphDef with nodes, but it has none. For a SavedModel give the folder."

@@ -1,21 +1,29 @@
 """Runs files for tf_rnn_ops.stepper as the other formats are run: with the states as inputs and outputs."""
 
-from typing import Any, Callable
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy.typing as npt
 
-from tf_rnn_ops import stepper
+if TYPE_CHECKING:
+    from tf_rnn_ops.stepper import Stepper
 
 _Arrays = dict[str, npt.NDArray[Any]]
 
 
 def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
     """The function of a file. Its first call gives B and T."""
-    steppers: list[stepper.Stepper] = []
+    # Here, because machines without its library write files too.
+    from tf_rnn_ops import stepper
+
+    tensors = stepper.load(filepath).inputs
+    steppers: list[Stepper] = []
 
     def call(inputs: _Arrays) -> _Arrays:
         if not steppers:
-            steppers.append(_with_sizes_of(filepath, inputs))
+            shape = next(inputs[tensor.name].shape for tensor in tensors if tensor.has_time)
+            steppers.append(stepper.load(filepath, *shape[:2]))
         (model,) = steppers
         names = [tensor.name for tensor in model.inputs]
         model.states = {name: array for name, array in inputs.items() if name not in names}
@@ -25,9 +33,3 @@ def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
         return results | {f"{name}_next": state for name, state in model.states.items()}
 
     return call
-
-
-def _with_sizes_of(filepath: str, inputs: _Arrays) -> stepper.Stepper:
-    of_file = stepper.load(filepath)
-    shape = next(inputs[tensor.name].shape for tensor in of_file.inputs if tensor.has_time)
-    return stepper.load(filepath, *shape[:2])

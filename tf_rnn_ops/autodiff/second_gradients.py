@@ -17,7 +17,7 @@ from tf_rnn_ops.autodiff.kernel_loops import KernelLoops
 from tf_rnn_ops.autodiff.ops import attributes, gradient_of, inputs_of
 from tf_rnn_ops.native.tf_internals import tracing
 from tf_rnn_ops.params import Layout
-from tf_rnn_ops.params.layout import arguments_of, num_directions
+from tf_rnn_ops.params.layout import num_directions
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.dropout import dropout_masks
 from tf_rnn_ops.plain.recurrence import Loops
@@ -43,15 +43,14 @@ def _cudnn_rnn(op: tf.Operation, *cotangents: Any) -> Any:
     return _gradients(
         op,
         cotangents,
-        network=(_cudnn_network, arguments_of(layout), time_major, dropout),
+        network=(_cudnn_network, layout, time_major, dropout),
         fixed=fixed + ["reserve_space"] * (dropout > 0),
         left_out=() if layout.rnn_mode == "lstm" else _OF_CELL_STATE,
         shapes=_with_upstream(sizes.stack_shapes(layout, time_major)),
     )
 
 
-def _cudnn_network(arguments: Any, time_major: bool, dropout: float, inputs: dict[str, Any]) -> Any:
-    layout = Layout(*arguments)
+def _cudnn_network(layout: Layout, time_major: bool, dropout: float, inputs: dict[str, Any]) -> Any:
     masks = None
     if dropout > 0:
         shape = tf.unstack(tf.shape(inputs["input"]))

@@ -8,6 +8,7 @@ import struct
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
+from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.native.versions import TENSORFLOW
 
 _FOLDER = pathlib.Path(__file__).resolve().parents[1]
@@ -17,6 +18,10 @@ _OPS = "_tf_rnn_ops"
 _KERNELS = _FOLDER / "_tf_rnn_ops_baseline.so"
 # The supported processors, with their numbers in an ELF file.
 _ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
+_INSTALL = (
+    "In a source tree, run `make develop`, or start Python in another folder to use an installed wheel; otherwise "
+    "install the wheel for this machine again."
+)
 
 
 def supported_tensorflows() -> list[str]:
@@ -50,7 +55,7 @@ def import_tensorflow() -> ModuleType:
     except Exception as error:  # a broken installation raises errors of any kind
         raise ImportError(
             f"tf_rnn_ops needs TensorFlow {_any_of(supported_tensorflows() or TENSORFLOW)}, which "
-            f"cannot be imported ({error}). Install it with: pip install 'tf_rnn_ops[cpu]', or "
+            f"cannot be imported: {one_line(error)} Install it with: pip install 'tf_rnn_ops[cpu]', or "
             "'tf_rnn_ops[gpu]' for a machine with a GPU."
         ) from error
     module: ModuleType = tf
@@ -90,7 +95,7 @@ def load_library(name: str) -> ModuleType:
         return module
     except Exception as error:  # from TensorFlow, or because the path is not valid UTF-8
         raise ImportError(
-            f"TensorFlow {tf.__version__} cannot load {path}: {error}. The library was built for another "
+            f"TensorFlow {tf.__version__} cannot load {path}: {one_line(error)} The library was built for another "
             "build of TensorFlow or another C++ library; install the wheel for this TensorFlow."
         ) from error
 
@@ -107,18 +112,14 @@ def c_functions(name: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(library_path(name))
     except OSError as error:
-        raise ImportError(f"A library of tf_rnn_ops cannot be opened: {error}.") from error
+        raise ImportError(f"A library of tf_rnn_ops cannot be opened: {one_line(error)}") from error
 
 
 def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
     """Why there is no library at `path`, and the remedy."""
-    system, machine = platform.system(), platform.machine()
     built = supported_tensorflows()
-    if not built and (system != "Linux" or machine not in _ELF_MACHINES):
-        return (
-            f"tf_rnn_ops has no kernels for {system} on {machine}, only for Linux on "
-            f"{_any_of(list(_ELF_MACHINES))}."
-        )
+    if not built and (reason := _another_system()):
+        return reason
     fitting = built or TENSORFLOW
     if _minor(tf) not in fitting:
         return (
@@ -126,10 +127,29 @@ def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
             f"{getattr(tf, '__version__', 'unknown')} is installed. Install a supported version with: "
             f"pip install 'tensorflow-cpu~={fitting[-1]}.0'."
         )
+    return f"{path} does not exist, so tf_rnn_ops has not been built for TensorFlow {_minor(tf)}. {_INSTALL}"
+
+
+def why_no_stepper(error: ImportError) -> str:
+    """Why the library of tf_rnn_ops.stepper cannot be imported, and the remedy.
+
+    Args:
+        error: The error of the import.
+    """
+    begin = "tf_rnn_ops.stepper cannot load its library"
+    if reason := _another_system():
+        return f"{begin}: {reason}"
+    return f"{begin}: {one_line(error)} {_INSTALL}"
+
+
+def _another_system() -> str:
+    """The sentence for a system or processor that no wheel has kernels for; empty on others."""
+    system, machine = platform.system(), platform.machine()
+    if system == "Linux" and machine in _ELF_MACHINES:
+        return ""
     return (
-        f"{path} does not exist, so tf_rnn_ops has not been built for TensorFlow {_minor(tf)}. In "
-        "a source tree, run `make develop`, or start Python in another folder to use an installed wheel; "
-        "otherwise install the wheel for this machine again."
+        f"tf_rnn_ops has no kernels for {system} on {machine}, only for Linux on "
+        f"{_any_of(list(_ELF_MACHINES))}."
     )
 
 

@@ -3,6 +3,8 @@
 This module mirrors cc/core/op/param_layout; docs/raw-ops.md describes both.
 """
 
+import dataclasses
+import functools
 import operator
 from typing import Any, Iterable, NamedTuple, Sequence
 
@@ -72,8 +74,21 @@ def blocks_of(blocks: Sequence[Block], layer: int, direction: int, source: str) 
     return {b.gate: b for b in blocks if (b.layer, b.direction, b.source) == place}
 
 
+@dataclasses.dataclass(frozen=True)
 class Layout:
     """The place of each weight in the parameter vector of a stack or a CudnnRNN op.
+
+    Layouts of one network are equal, and a layout can be the key of a dict.
+
+    Args:
+        rnn_mode: 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
+        num_layers: L, at least 1.
+        num_units: H, at least 1.
+        input_size: I, at least 1.
+        input_mode: 'linear_input', 'skip_input' (layer 0 has no input weights; I must be H) or
+            'auto_select' (skips where I is H).
+        direction: 'unidirectional' or 'bidirectional'.
+        num_proj: P, at most H; must be 0 without 'lstm'. 0 and H mean no projection.
 
     Attributes:
         size: Number of elements of the buffer, as CudnnRNNParamsSize returns it.
@@ -83,6 +98,9 @@ class Layout:
         input_mode: 'linear_input' or 'skip_input'; 'auto_select' is resolved.
         num_proj: Size of the projection; 0 for none.
         num_directions: 1 or 2.
+
+    Raises:
+        ValueError: An argument is out of range.
 
     Example:
         >>> import numpy as np
@@ -99,42 +117,42 @@ class Layout:
         True
     """
 
-    def __init__(
-        self,
-        rnn_mode: str,
-        num_layers: int,
-        num_units: int,
-        input_size: int,
-        input_mode: str = "linear_input",
-        direction: str = "unidirectional",
-        num_proj: int = 0,
-    ) -> None:
-        """Computes the layout.
+    rnn_mode: str
+    num_layers: int
+    num_units: int
+    input_size: int
+    input_mode: str = "linear_input"
+    direction: str = "unidirectional"
+    num_proj: int = 0
 
-        Args:
-            rnn_mode: 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
-            num_layers: L, at least 1.
-            num_units: H, at least 1.
-            input_size: I, at least 1.
-            input_mode: 'linear_input', 'skip_input' (layer 0 has no input weights; I must be H) or
-                'auto_select' (skips where I is H).
-            direction: 'unidirectional' or 'bidirectional'.
-            num_proj: P, at most H; must be 0 without 'lstm'. 0 and H mean no projection.
+    def __post_init__(self) -> None:
+        _one_of("rnn_mode", self.rnn_mode, tuple(GATES))
+        for name in ("num_layers", "num_units", "input_size"):
+            self._resolve(name, _at_least(name, getattr(self, name), 1))
+        _one_of("direction", self.direction, DIRECTIONS)
+        _one_of("input_mode", self.input_mode, INPUT_MODES)
+        self._resolve("num_proj", self._checked_projection(self.num_proj))
+        self._resolve("input_mode", self._resolved_input_mode())
 
-        Raises:
-            ValueError: An argument is out of range.
-        """
-        self.rnn_mode = _one_of("rnn_mode", rnn_mode, tuple(GATES))
-        self.num_layers = _at_least("num_layers", num_layers, 1)
-        self.num_units = _at_least("num_units", num_units, 1)
-        self.input_size = _at_least("input_size", input_size, 1)
-        self.direction = _one_of("direction", direction, DIRECTIONS)
-        self.num_directions = 1 + DIRECTIONS.index(direction)
-        self.input_mode = _one_of("input_mode", input_mode, INPUT_MODES)
-        self.num_proj = self._checked_projection(num_proj)
-        self._resolve_input_mode()
-        self.weights, self.biases = self._blocks()
-        self.size = self.biases[-1].end
+    def _resolve(self, name: str, value: Any) -> None:
+        """Replaces an argument by its meaning, so that layouts of one network are equal."""
+        object.__setattr__(self, name, value)
+
+    @property
+    def num_directions(self) -> int:
+        return num_directions(self.direction)
+
+    @property
+    def size(self) -> int:
+        return self.biases[-1].end
+
+    @property
+    def weights(self) -> tuple[Block, ...]:
+        return self._blocks[0]
+
+    @property
+    def biases(self) -> tuple[Block, ...]:
+        return self._blocks[1]
 
     def pack(self, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike]) -> np.ndarray:
         """Joins canonical tensors into a buffer.
@@ -195,16 +213,18 @@ class Layout:
             )
         return 0 if num_proj == self.num_units else num_proj
 
-    def _resolve_input_mode(self) -> None:
+    def _resolved_input_mode(self) -> str:
         same = self.input_size == self.num_units
         if self.input_mode == "auto_select":
-            self.input_mode = "skip_input" if same else "linear_input"
+            return "skip_input" if same else "linear_input"
         if self.input_mode == "skip_input" and not same:
             raise ValueError(
                 "input_mode='skip_input' needs an input_size equal to num_units, but input_size is "
                 f"{self.input_size} and num_units is {self.num_units}."
             )
+        return self.input_mode
 
+    @functools.cached_property
     def _blocks(self) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
         gates = GATES[self.rnn_mode]
         units = self.num_units
@@ -244,15 +264,9 @@ class Layout:
         return tuple(weights), tuple(biases)
 
 
-def arguments_of(layout: Layout) -> tuple[Any, ...]:
-    """The arguments with which Layout makes an equal layout."""
-    names = ("rnn_mode", "num_layers", "num_units", "input_size")
-    return tuple(getattr(layout, n) for n in (*names, "input_mode", "direction", "num_proj"))
-
-
-def _one_of(name: str, value: Any, choices: Sequence[str]) -> str:
+def _one_of(name: str, value: Any, choices: Sequence[str]) -> None:
     if value in choices:
-        return value
+        return
     listed = ", ".join(repr(choice) for choice in choices[:-1])
     raise ValueError(f"{name} must be {listed} or {choices[-1]!r}, but it is {value!r}.")
 

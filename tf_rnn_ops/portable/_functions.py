@@ -93,15 +93,15 @@ class StandIns:
 
 def plain_stack(
     *tensors: Any,
-    layout: Sequence[Any],
+    layout: Layout,
     dtype: tf.DType,
     time_major: bool,
     is_training: bool,
     num_outputs: int,
 ) -> list[Any]:
-    """A forward CudnnRNN op in ordinary ops. `layout`: the arguments of Layout."""
+    """A forward CudnnRNN op in ordinary ops."""
     inputs: dict[str, Any] = dict(zip(signature("CudnnRNNV3").inputs, tensors))
-    result = plain.cudnn_rnn(Layout(*layout), **inputs, time_major=time_major)
+    result = plain.cudnn_rnn(layout, **inputs, time_major=time_major)
     reserves = [_reserve_space(dtype, is_training), tf.zeros([], tf.int8)]
     return [*result, *reserves][:num_outputs]
 

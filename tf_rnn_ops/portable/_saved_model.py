@@ -46,7 +46,7 @@ def rewrite_saved_model(
         A Report.
 
     Raises:
-        FileNotFoundError: `source` has no saved_model.pb.
+        FileNotFoundError: `source` does not exist or has no saved_model.pb.
         FileExistsError: `target` exists.
         ValueError: The model in `source` cannot be read, `target` is inside of `source`, or `verify_inputs`
             does not fit. After an error there is no target.
@@ -79,11 +79,13 @@ def rewritten(
         The folder that becomes `target`, and a Report of all graphs.
 
     Raises:
-        FileNotFoundError: `source` has no saved_model.pb.
+        FileNotFoundError: `source` does not exist or has no saved_model.pb.
         FileExistsError: `target` exists.
         ValueError: The model in `source` cannot be read, or `target` is inside of `source`.
     """
     source, target = pathlib.Path(source), pathlib.Path(target)
+    if not source.exists():
+        raise FileNotFoundError(f"{source} does not exist.")
     if not (source / _GRAPH_FILE).is_file():
         raise FileNotFoundError(f"{source} has no {_GRAPH_FILE}: it is not a SavedModel.")
     if source.resolve() in target.resolve().parents:

@@ -3,7 +3,6 @@
 from typing import Any, Callable, NamedTuple
 
 from tf_rnn_ops._op_table import OPS, PREFIX, Op, signature
-from tf_rnn_ops.params.layout import arguments_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable import _functions, _nodes, _sizes
 from tf_rnn_ops.portable._decision import KEEP, NodeInfo, Replacement
@@ -48,7 +47,7 @@ def _stack(node: Any, place: Any, call: dict[str, Any]) -> _Plain:
         )
     layout = _sizes.layout_of(node, place.shapes, call["time_major"])
     known = sizes.stack_shapes(layout, call["time_major"])
-    options = {**call, "layout": arguments_of(layout)}
+    options = {**call, "layout": layout}
     return _Plain(layout, layout.rnn_mode, "CudnnRNNV3", known, _functions.plain_stack, options)
 
 
@@ -110,8 +109,10 @@ def to_plain(node: Any, place: Any) -> str:
     if op is not None:
         _nodes.check(node)
     if node.name in place.read_by_gradients:
+        ours = node.op.startswith(PREFIX)
         raise _nodes.CannotRewrite(
-            "a gradient that was kept reads its reserve space; tf_rnn_ops.enable_stock_ops() runs both"
+            "a gradient that was kept reads its reserve space; both run after "
+            f"`{'import tf_rnn_ops' if ours else 'tf_rnn_ops.enable_stock_ops()'}`"
         )
     make_plain = _PLAIN_OF.get(node.op.removeprefix(PREFIX))
     if op is None or make_plain is None:

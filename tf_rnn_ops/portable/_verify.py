@@ -12,6 +12,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 import tf_rnn_ops
 from tf_rnn_ops import _comparison, _npz, _random_arrays
 from tf_rnn_ops._comparison import Comparison
+from tf_rnn_ops._one_line import one_line
 
 # The size of every open dimension of a signature. All have the same size, because a signature does not
 # tell which dimensions must be equal.
@@ -190,7 +191,7 @@ def _loaded(which: str, load: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return load(*arguments)
     except Exception as error:  # for a broken file TensorFlow raises errors of any kind
-        reason = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {one_line(error)}"
         raise ValueError(f"The {which} model cannot be loaded: {reason}") from error
 
 
@@ -202,8 +203,7 @@ def _explained(failure: str, arguments: Mapping[str, Any]) -> Iterator[None]:
     except (tf.errors.OpError, KeyError, TypeError, ValueError) as error:
         shapes = ", ".join(f"{name} {list(np.shape(a))}" for name, a in arguments.items())
         failure += f" on {shapes}" if shapes else " without inputs"
-        reason = getattr(error, "message", None) or error
-        raise ValueError(f"{failure}: {reason} {_comparison.ADVICE}") from error
+        raise ValueError(f"{failure}: {one_line(error)} {_comparison.ADVICE}") from error
 
 
 def _argument(

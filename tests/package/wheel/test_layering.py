@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "autodiff": "native params plain raw_ops numpy tensorflow",
     "contrib": "native params raw_ops google numpy tensorflow",
     # Its library is in tf_rnn_ops itself. Only Stepper.update() imports a room of Keras.
-    "stepper": "tf_rnn_ops keras/_export numpy",
+    "stepper": "tf_rnn_ops keras/_export native numpy",
     # tf_rnn_ops itself loads the ops.
     "portable": "tf_rnn_ops native params plain raw_ops google numpy tensorflow",
     "_formats": "native params plain portable stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino"

@@ -159,9 +159,9 @@ def test_slow_models_are_timed_in_few_calls(model, tmp_path, monkeypatch):
     turns = []
     original = verification.take_turns
 
-    def take_turns(what, models, step, repeats, done, warm_up):
+    def take_turns(calls, repeats, warm_up):
         turns.append(repeats)
-        return original(what, models, step, 1, done, 0)
+        return original(calls, 1, warm_up=0)
 
     monkeypatch.setattr(verification, "take_turns", take_turns)
     _quiet(model, tmp_path / "a")

@@ -1,5 +1,8 @@
 """`python -m tf_rnn_ops export`."""
 
+import importlib
+import sys
+
 import export_cases
 import keras
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops._commands import compare
+from tf_rnn_ops._commands import compare, portable
 from tf_rnn_ops._commands.export import main
 from tf_rnn_ops._formats import formats
 
@@ -32,7 +35,7 @@ def test_a_keras_model(folder, tmp_path, capsys):
 def test_bad_input_is_one_line(folder, tmp_path, capsys):
     saved, target = str(folder / "saved"), str(tmp_path / "m")
     for arguments, text in (
-        (["nowhere.keras", target], "nowhere.keras cannot be read"),
+        (["nowhere.keras", target], "nowhere.keras does not exist"),
         ([str(folder / "m.keras"), saved], "exists; give a new path"),
         ([saved, str(folder / "m.keras"), "--format", "onnx"], "exists; give a new path"),
         ([saved, target], "is a SavedModel already"),
@@ -67,18 +70,73 @@ def test_a_damaged_file_is_one_line(command, part, folder, tmp_path, capsys):
     assert "m.keras cannot be read: " in line and not (tmp_path / "m").exists()
 
 
-def test_errors_of_another_keras_are_one_line(folder, tmp_path, capsys, monkeypatch):
-    """A private name that a newer Keras lacks raises a RuntimeError."""
+# Errors as Keras, TensorFlow and this package raise them, and what a user needs of them.
+_LAYER = "Exception encountered when calling Reshape.call().\n\n\x1b[1mThe size must be 4\x1b[0m\n\nArguments: 1"
+_GRAPH = "Graph execution error:\n\nDetected at node x defined at (most recent call last):\nThe op fails\n\t [[x]]"
+ERRORS = [
+    (RuntimeError("Keras has no such name."), "Keras has no such name."),
+    (ValueError(_LAYER), "The size must be 4."),
+    (tf.errors.InvalidArgumentError(None, None, _GRAPH), "The op fails."),
+]
 
+
+@pytest.mark.parametrize(("error", "text"), ERRORS)
+def test_errors_are_one_line(error, text, folder, tmp_path, capsys, monkeypatch):
     def fails(*args, **options):
-        raise RuntimeError("Keras has no such name.")
+        raise error
 
     monkeypatch.setattr(rnn, "export", fails)
     monkeypatch.setattr(rnn, "compare", fails)
     file = str(folder / "m.keras")
     for command, arguments in ((main, [file, str(tmp_path / "m")]), (compare.main, [file])):
         assert command(arguments) == 2
-        assert "Keras has no such name." in capsys.readouterr().err
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert line.endswith(f": {text}") and "\x1b" not in line
+        assert command([*arguments, "--traceback"]) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[-1] == line and any("in fails" in one for one in lines)
+
+
+CLASS_OF_A_USER = """
+import keras
+
+@keras.saving.register_keras_serializable("user")
+class Twice(keras.layers.Layer):
+    def call(self, x):
+        return 2 * x
+"""
+
+
+def test_a_class_of_a_user_is_imported(tmp_path, capsys, monkeypatch):
+    (tmp_path / "layers_of_a_user.py").write_text(CLASS_OF_A_USER)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def forget():
+        sys.modules.pop("layers_of_a_user", None)
+        keras.saving.get_custom_objects().pop("user>Twice", None)
+
+    inner = [keras.Input((5, 3)), importlib.import_module("layers_of_a_user").Twice()]
+    file, target = str(tmp_path / "m.keras"), str(tmp_path / "m")
+    keras.Sequential([keras.Sequential(inner), keras.layers.LSTM(4)]).save(file)
+    for command, arguments in (
+        (main, [file, target, "--no-verify"]),
+        (compare.main, [file, "--repeats", "1"]),
+    ):
+        forget()
+        assert command(arguments) == 2
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert "Could not locate class 'Twice'" in line and "--import" in line
+        assert "could not be deserialized" not in line and "config" not in line
+        assert command([*arguments, "--import", "layers_of_a_user"]) == 0
+    forget()
+
+
+@pytest.mark.parametrize("command", [main, compare.main, portable.main])
+def test_a_module_that_cannot_be_imported(command, folder, tmp_path, capsys):
+    targets = [] if command is compare.main else [str(tmp_path / "m")]
+    assert command([str(folder / "m.keras"), *targets, "--import", "no.such.module"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--import" in line and "'no.such.module'" in line
 
 
 @pytest.mark.parametrize("end", [".onnx", ".tflite", ".xml"])
@@ -142,7 +200,7 @@ def test_bad_options_of_a_keras_model(folder, tmp_path, capsys):
     for arguments, text in (
         (["--verify-inputs", str(tmp_path / "wrong.npz")], "must have the arrays"),
         (["--verify-inputs", str(tmp_path / "text.npz")], "is not a file of np.savez"),
-        (["--verify-inputs", str(tmp_path / "none.npz")], "is not a file of np.savez"),
+        (["--verify-inputs", str(tmp_path / "none.npz")], "none.npz does not exist"),
         (["--verify-inputs", str(tmp_path / "wrong.npz"), "--no-verify"], "exclude each other"),
         (["--batch-size", "0"], "batch_size must be a positive integer"),
         (["--time", "-2"], "time must be a positive integer"),
@@ -173,6 +231,9 @@ def test_a_lambda_is_loaded_if_asked_for(tmp_path, capsys):
     assert main(arguments) == 2
     assert "--unsafe loads it" in capsys.readouterr().err
     assert main([*arguments, "--unsafe"]) == 0
+    assert compare.main([arguments[0], "--repeats", "1"]) == 2
+    assert "--unsafe loads it" in capsys.readouterr().err
+    assert compare.main([arguments[0], "--repeats", "1", "--time", "3", "--unsafe"]) == 0
 
 
 def test_the_format_follows_from_the_name(folder, tmp_path, capsys, monkeypatch):

@@ -14,6 +14,8 @@ from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.dispatch import changes, environment, fused, switch
 from tf_rnn_ops.keras.layers.op_layer import jit_property
 
+_logger = logging.getLogger("tf_rnn_ops")
+
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
 # The number of names in a warning.
@@ -68,9 +70,8 @@ def accelerate() -> Acceleration:
     GRU and SimpleRNN. It does not affect subclasses of RNN, because all recurrent layers are subclasses of
     RNN. Call it before `fit`, `evaluate` and `predict`: a function that one of them has traced does not change
     until `model.compile` is called. The first call in a process warns of models that have such functions, and
-    explain() tells of them. It also logs one line of the level INFO, on stderr unless
-    `logging.getLogger("tf_rnn_ops")` has a higher level, handlers of its own or `propagate = False`. A second call is
-    harmless.
+    explain() tells of them. `logging.getLogger("tf_rnn_ops")` gets one line of the level INFO, which Python does not
+    show by default. A second call is harmless.
 
     Returns:
         An Acceleration, a context manager with the method restore(). It may be ignored.
@@ -94,7 +95,8 @@ def accelerate() -> Acceleration:
         raise RuntimeError(
             f"accelerate() cannot replace the implementation of Keras's layers: {reason}"
         )
-    if not switch.active() and (names := traced.names_of_models()):
+    is_first = not switch.active()
+    if is_first and (names := traced.names_of_models()):
         warnings.warn(
             f"accelerate() does not change the functions that fit, evaluate or predict of {_listed(names)} have traced "
             "with Keras's implementation: call compile() of these models after accelerate().",
@@ -104,26 +106,12 @@ def accelerate() -> Acceleration:
     with switch.lock:
         switch.add(token)
         _patch()
-    _log_once()
+    if is_first and environment.has_ops():  # the import has warned if there are no ops
+        _logger.info(
+            "accelerate() is active. Keras's LSTM, GRU, SimpleRNN and RNN run on the ops of tf_rnn_ops; "
+            "tf_rnn_ops.keras.explain(model) prints the path of each layer."
+        )
     return token
-
-
-@functools.cache
-def _log_once() -> None:
-    """Tells that the layers are accelerated, unless the import has warned that there are no ops."""
-    if not environment.has_ops():
-        return
-    logger = logging.getLogger("tf_rnn_ops")
-    message = (
-        "tf_rnn_ops: accelerate() is active. Keras's LSTM, GRU, SimpleRNN and RNN run on the ops of this package; "
-        "tf_rnn_ops.keras.explain(model) prints the path of each layer."
-    )
-    if logger.level > logging.INFO or logger.handlers or not logger.propagate:
-        logger.info(message)
-    elif not logger.disabled and logger.manager.disable < logging.INFO:
-        # WHY not the logger: its level is that of the root logger, which is WARNING unless somebody changes it.
-        record = logger.makeRecord(logger.name, logging.INFO, __file__, 0, message, (), None)
-        logging.StreamHandler().handle(record)
 
 
 def _listed(names: Sequence[str]) -> str:

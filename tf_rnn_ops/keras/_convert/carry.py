@@ -7,6 +7,7 @@ from typing import Any, Callable
 import keras
 import numpy as np
 
+from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._convert import held_layers
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._convert.pairs import Pairs
@@ -46,7 +47,7 @@ def through_config(
             return held_layers.from_config(original, copy, cls or type(original))
     except Exception as error:  # The methods may be a user's.
         named = isinstance(error, (NotImplementedError, TypeError, ValueError))
-        text = str(error) if named else f"{type(error).__name__}: {error}"
+        text = one_line(error) if named else f"{type(error).__name__}: {one_line(error)}"
         # WHY shorten: messages of Keras contain whole configs with the byte code of lambdas.
         reason = textwrap.shorten(text, 160, placeholder=" ...")
         raise ValueError(
@@ -102,7 +103,7 @@ def _carry_own_state(layer: Any, new_layer: Any) -> None:
     except Exception as error:  # The methods may be a user's.
         raise ValueError(
             f"convert: the layer {layer.name!r} of class {type(layer).__name__} cannot save its "
-            f"state and load it into a copy: {error} Do not make a copy: {ACCELERATE}"
+            f"state and load it into a copy: {one_line(error)} Do not make a copy: {ACCELERATE}"
         ) from error
 
 

@@ -108,9 +108,7 @@ def _copy_and_reasons(
     environment.check_model(model, keras.layers.Layer)
     if to not in _CLASSES:
         raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
-    if quantize not in (None, "int8") or (quantize and to != "tf_rnn_ops"):
-        wanted = "'int8' or None" if to == "tf_rnn_ops" else f"None with to={to!r}"
-        raise ValueError(f"quantize must be {wanted}, but it is {quantize!r}.")
+    check_quantize(quantize, to)
     if to != "tf_rnn_ops":
         _check_not_quantized(model, to)
     if to == "keras":
@@ -118,6 +116,13 @@ def _copy_and_reasons(
         _check_functions(model)
     copy = converted(model, to, compiled)
     return copy, [] if quantize is None else _quantize(copy, quantize)
+
+
+def check_quantize(quantize: Any, to: str = "tf_rnn_ops") -> None:
+    """Raises ValueError unless the argument of convert() is valid."""
+    if quantize not in (None, "int8") or (quantize and to != "tf_rnn_ops"):
+        wanted = "'int8' or None" if to == "tf_rnn_ops" else f"None with to={to!r}"
+        raise ValueError(f"quantize must be {wanted}, but it is {quantize!r}.")
 
 
 def recurrent_layers(model: keras.layers.Layer) -> list[OpLayer]:

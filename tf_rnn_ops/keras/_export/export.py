@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import functools
 import inspect
-import numbers
 import os
 import pathlib
 import tempfile
@@ -13,7 +12,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _atomic_write
+from tf_rnn_ops import _atomic_write, _checks
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops._one_line import one_line
@@ -195,8 +194,8 @@ def export(
         (['LayerRNNPacked'], True)
     """
     _check_types(model, path, print_fn)
-    check_numbers(batch_size, time, tolerance)
-    _check_verify(verify, verify_inputs)
+    _checks.check_open_sizes(batch_size=batch_size, time=time)
+    _check_verify(verify, verify_inputs, tolerance)
     target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
     options = formats.options(format, weight_format, opset)
@@ -288,32 +287,18 @@ def _why_not_run(verify: bool, format: str) -> str:
 
 def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
     environment.check_model(model)
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path must be a path, but it is {path!r}.")
-    if print_fn is not None and not callable(print_fn):
-        raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
+    _checks.check_path(path)
+    _checks.check_print_fn(print_fn)
 
 
-def _check_verify(verify: Any, verify_inputs: Any) -> None:
+def _check_verify(verify: Any, verify_inputs: Any, tolerance: Any) -> None:
+    _checks.check_tolerance(tolerance)
     if not isinstance(verify, bool):
         raise TypeError(
             f"verify must be True or False, but it is a {type(verify).__name__}: verify_inputs takes a batch."
         )
     if verify_inputs is not None and not verify:
         raise ValueError("verify_inputs has no effect with verify=False: leave out one of the two.")
-
-
-def check_numbers(batch_size: Any, time: int | None, tolerance: Any = None) -> None:
-    """Raises ValueError for an argument of export() that is not such a number."""
-    for name, size in (("batch_size", batch_size), ("time", time)):
-        if size is not None and (not _is_a(numbers.Integral, size) or size < 1):
-            raise ValueError(f"{name} must be a positive integer or None, but it is {size!r}.")
-    if tolerance is not None and not (_is_a(numbers.Real, tolerance) and tolerance >= 0):
-        raise ValueError(f"tolerance must be a number from 0 on or None, but it is {tolerance!r}.")
-
-
-def _is_a(kind: type, value: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 class _Saved(NamedTuple):

@@ -337,8 +337,6 @@ def _time_distributed(
     graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
 ) -> "Value":
     make = maker_of(layer.layer)
-    check_call(layer.layer)
-    check_inputs(layer.layer, inputs)
     value = _input(graph, layer, inputs)
     # These see the features of a step only, with time or without it.
     names = ("Dense", "Activation", "ReLU", "LeakyReLU", "ELU", "BatchNormalization", "Embedding")
@@ -346,6 +344,8 @@ def _time_distributed(
         raise _refuse(
             layer, f"its layer is a {type(layer.layer).__name__}; {', '.join(names)} are possible"
         )
+    check_call(layer.layer)
+    check_inputs(layer.layer, inputs)
     if getattr(layer.layer, "quantization_mode", None) is not None:
         # Keras calls `call` of the layer, which takes the integers for the weights.
         raise _refuse(layer, "Keras's TimeDistributed ignores the scales of quantized weights")

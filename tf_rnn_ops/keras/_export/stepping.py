@@ -1,20 +1,24 @@
 """Steppers of Keras models: the graph of a model, layer by layer, for tf_rnn_ops.stepper."""
 
+from __future__ import annotations
+
 import inspect
 import warnings
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _step_file
+from tf_rnn_ops import _checks, _step_file
 from tf_rnn_ops._one_line import one_line
 from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
 from tf_rnn_ops.keras._export.outputs import named
 from tf_rnn_ops.keras._export.streaming import NEXT, Stream
 from tf_rnn_ops.keras.dispatch import environment
-from tf_rnn_ops.stepper import Stepper, Tensor
+
+if TYPE_CHECKING:  # its library is missing on some machines, where files are only written
+    from tf_rnn_ops.stepper import Stepper, Tensor
 
 _PREFIX = "TfRnnOps>"
 # BlockLSTMV2 as LayerRNN: the attributes that it does not have.
@@ -108,11 +112,11 @@ def stepper(
         >>> bool(np.allclose(y, model(x), atol=1e-5))
         True
     """
-    # Here, because export imports this module.
-    from tf_rnn_ops.keras._export import export
+    from tf_rnn_ops.stepper import Stepper
 
-    export.check_numbers(batch_size, time)
     environment.check_model(model)
+    _checks.check_open_sizes(batch_size=batch_size, time=time)
+    _checks.check_size("threads", threads)
     signature = signatures.named_for_users(signatures.of(model, input_signature))
     opens = signatures.are_of_a_batch(model, input_signature)
     found = _content(model, signature, batch_size, time, opens)

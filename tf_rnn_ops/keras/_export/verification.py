@@ -1,6 +1,7 @@
 """Runs an exported file and its model on the same calls, and compares the results."""
 
 import contextlib
+import statistics
 import time
 from typing import Any, Callable, Iterator, NamedTuple
 
@@ -17,7 +18,7 @@ from tf_rnn_ops.keras._export.outputs import Outputs
 from tf_rnn_ops.keras._export.streaming import Stream
 from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras._report.progress import Progress
-from tf_rnn_ops.keras._report.timing import Timing, take_turns
+from tf_rnn_ops.keras._report.timing import take_turns
 
 # With int8 weights: the part of integers that may differ, and the allowed relative difference of a model whose
 # int8 error is not known.
@@ -99,17 +100,16 @@ def verify(
                     f"file, with {_shapes(arguments)}.{_advice(comparison, streams)}"
                 )
             compared.append(comparison)
-        both = [
-            lambda: call(feed.first_feed),
-            lambda: reference.function(*feed.first_arguments),
-        ]
         progress.show("timing the file and the model")
-        timing = _timed(both)
+        file_ms, model_ms = _median_ms(
+            lambda: call(feed.first_feed), lambda: reference.function(*feed.first_arguments)
+        )
     notes.append(feed.note)
     if streams and not file.called.sequences:
         notes.append("The model has one number of steps, so no state was passed from call to call.")
     worst = max(compared, key=lambda comparison: comparison.excess)
-    return _measured(worst, timing, notes) | {"inputs": _shapes(feed.first_arguments)}
+    times = {"file_ms": file_ms, "model_ms": model_ms, "inputs": _shapes(feed.first_arguments)}
+    return _measured(worst, notes) | times
 
 
 class _Reference:
@@ -152,10 +152,13 @@ class _Reference:
 
         WHY: TensorFlow's optimizer may have changed the order of sums in the graph.
         """
-        with contextlib.suppress(Exception):  # a model may run in graphs only
+        try:
             want = self._outputs.results(self._eager(*arguments, training=False))
-            return min(comparison, self._worst(got, want), key=lambda one: one.excess)
-        return comparison
+        except (
+            Exception
+        ):  # a model may run in graphs only: the difference from the graph is the error then
+            return comparison
+        return min(comparison, self._worst(got, want), key=lambda one: one.excess)
 
     def _worst(self, got: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> Comparison:
         return _comparison.worst(got, want, self._limits, self._tolerance, self._rounding)
@@ -177,8 +180,8 @@ def _results_of_file(
         raise _not_run("file", arguments, error) from error
 
 
-def _measured(worst: Comparison, timing: Timing, notes: list[str]) -> dict[str, Any]:
-    """The attributes of Exported."""
+def _measured(worst: Comparison, notes: list[str]) -> dict[str, Any]:
+    """The attributes of Exported on the results."""
     if worst.difference and worst.tolerance >= worst.largest:
         notes.append(
             f"The tolerance is larger than all numbers of {worst.name!r}: give a smaller one."
@@ -188,8 +191,6 @@ def _measured(worst: Comparison, timing: Timing, notes: list[str]) -> dict[str, 
         "difference": worst.difference,
         "tolerance": worst.tolerance,
         "largest": worst.largest,
-        "file_ms": timing.keras_ms,
-        "model_ms": timing.ours_ms,
         "note": " ".join(filter(None, notes)),
     }
 
@@ -204,13 +205,13 @@ def _advice(comparison: Comparison, streams: bool) -> str:
     return advice
 
 
-def _timed(both: list[Callable[[], Any]]) -> Timing:
-    """The Timing of two functions that have run before, in fewer turns if they are slow."""
+def _median_ms(*calls: Callable[[], Any]) -> list[float]:
+    """The median times of functions that have run before, with fewer calls if they are slow."""
     begin = time.perf_counter()
-    for one in both:
-        one()
+    for call in calls:
+        call()
     repeats = int(np.clip(_SECONDS / (time.perf_counter() - begin), 1, _REPEATS))
-    return take_turns("", both, lambda one: one(), repeats, lambda turn: None, warm_up=1)
+    return [statistics.median(times) for times in take_turns(calls, repeats, warm_up=1)]
 
 
 def _not_run(what: str, arguments: Any, error: Exception) -> ValueError:

@@ -33,7 +33,7 @@ def _extended(original: Callable[..., Any]) -> Callable[..., Any]:
         if callable(filters) or isinstance(filters, (str, list, tuple)):
             call.arguments["filters"] = lambda layer: _accepts(filters, layer)
         result = original(*call.args, **call.kwargs)
-        _free(args[0])
+        _free(call.args[0])
         return result
 
     return quantize

@@ -1,16 +1,19 @@
 """compare: the speed of a model on the layers of this package and on Keras's layers."""
 
 import dataclasses
+import functools
 from typing import Any, Callable
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops import _checks
 from tf_rnn_ops._comparison import largest_difference
 from tf_rnn_ops.keras._convert import carry, pairs
 from tf_rnn_ops.keras._convert.convert import (
     check_counterparts,
+    check_quantize,
     convert_silently,
     converted,
     recurrent_layers,
@@ -20,7 +23,7 @@ from tf_rnn_ops.keras._report import one_batch
 from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
-from tf_rnn_ops.keras._report.timing import Timing, take_turns
+from tf_rnn_ops.keras._report.timing import Timing, take_turns, timing_of
 from tf_rnn_ops.keras.dispatch import eligibility, environment
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.native import machine
@@ -119,9 +122,9 @@ def compare(
         A ModelComparison. A shell or a notebook shows its table if it has not been printed.
 
     Raises:
-        TypeError: model is not a Keras 3 model.
+        TypeError: model is not a Keras 3 model, or print_fn is not a function.
         ValueError: convert() cannot copy the model, quantize is unknown, x is not a batch, y is given and the model is not
-            compiled, or repeats is below 1.
+            compiled, or repeats is not a positive integer.
 
     Example:
         >>> import keras
@@ -134,8 +137,9 @@ def compare(
         (['inference'], True)
     """
     environment.check_model(model)
-    if repeats < 1:
-        raise ValueError(f"repeats must be at least 1, but it is {repeats}.")
+    _checks.check_size("repeats", repeats)
+    _checks.check_print_fn(print_fn)
+    check_quantize(quantize)
     if y is not None and not model.compiled:
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")
     x, y, weights = one_batch.first_batch(x, y)
@@ -171,7 +175,8 @@ def _compared(
     for name, step in steps.items():
         progress.show(f"{name}: the first calls")
         turns = lambda turn, name=name: progress.show(f"{name}: {turn} of {repeats}")  # noqa: E731
-        timings.append(take_turns(name, models, step, repeats, turns))
+        calls = [functools.partial(step, model) for model in models]
+        timings.append(timing_of(name, *take_turns(calls, repeats, turns)))
     return ModelComparison(
         timings=timings,
         difference=float(np.max([0.0, *(largest_difference(a, b) for a, b in both)])),

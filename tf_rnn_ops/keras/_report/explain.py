@@ -4,6 +4,7 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
+from tf_rnn_ops import _checks
 from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._report.shown import Shown
@@ -84,7 +85,7 @@ def explain(
         table if it has not been printed.
 
     Raises:
-        TypeError: model is not a Keras 3 layer or model.
+        TypeError: model is not a Keras 3 layer or model, or print_fn is not a function.
 
     Example:
         >>> import keras
@@ -94,6 +95,7 @@ def explain(
         'fused, keras in training'
     """
     environment.check_model(model, keras.layers.Layer)
+    _checks.check_print_fn(print_fn)
     compiled = paths.is_compiled(model)
     layers = paths.recurrent_layers(model)
     rows = [

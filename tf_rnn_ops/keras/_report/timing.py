@@ -1,8 +1,8 @@
-"""Times two models with alternating calls."""
+"""Times functions with alternating calls."""
 
 import statistics
 import time
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
@@ -39,34 +39,51 @@ class Timing(NamedTuple):
         return self.keras_ms / self.ours_ms
 
 
-def take_turns(
-    name: str, models: Any, step: Any, repeats: int, done: Any, warm_up: Any = _WARM_UP
-) -> Timing:
-    """Times two models with alternating calls.
+def timing_of(name: str, keras_ms: Sequence[float], ours_ms: Sequence[float]) -> Timing:
+    """The Timing of alternating calls.
 
     Args:
         name: The attribute of Timing.
-        models: The model on Keras's layers, and the model on the layers of this package.
-        step: A function of a model, whose calls are timed.
-        repeats: The number of timed calls of each model.
+        keras_ms: The milliseconds of the calls on Keras's layers.
+        ours_ms: Those on the layers of this package.
+    """
+    ratios = [keras / ours for keras, ours in zip(keras_ms, ours_ms, strict=True)]
+    low, high = np.percentile(ratios, [25, 75])
+    return Timing(
+        name=name,
+        keras_ms=statistics.median(keras_ms),
+        ours_ms=statistics.median(ours_ms),
+        low=float(low),
+        high=float(high),
+    )
+
+
+def take_turns(
+    calls: Sequence[Callable[[], Any]],
+    repeats: int,
+    done: Callable[[int], Any] = lambda turn: None,
+    warm_up: int = _WARM_UP,
+) -> list[list[float]]:
+    """Times functions with alternating calls.
+
+    Args:
+        calls: The functions.
+        repeats: The number of timed calls of each function.
         done: A function that is called after each turn with the number of turns so far.
-        warm_up: The number of calls of each model before the timed ones.
+        warm_up: The number of calls of each function before the timed ones.
 
     Returns:
-        A Timing.
+        The milliseconds of the timed calls of each function.
     """
-    for model in models:
+    for call in calls:
         for _ in range(warm_up):
-            step(model)
-    times: list[list[float]] = [[] for _ in models]
+            call()
+    times: list[list[float]] = [[] for _ in calls]
     for turn in range(repeats):
-        order = list(zip(models, times))
-        for model, milliseconds in order if turn % 2 else reversed(order):
+        order = list(zip(calls, times))
+        for call, milliseconds in order if turn % 2 else reversed(order):
             begin = time.perf_counter()
-            step(model)
+            call()
             milliseconds.append(1e3 * (time.perf_counter() - begin))
         done(turn + 1)
-    ratios = [keras_ms / ours_ms for keras_ms, ours_ms in zip(*times)]
-    low, high = np.percentile(ratios, [25, 75])
-    keras_ms, ours_ms = map(statistics.median, times)
-    return Timing(name, keras_ms, ours_ms, float(low), float(high))
+    return times
