@@ -168,11 +168,11 @@ def _signature_for(model: keras.Model, inputs: Sequence[Tensor]) -> list:
     def of_stepper(spec: tf.TensorSpec) -> tf.TensorSpec:
         tensor = next(known)
         shape = [None, *tensor.shape[1:]]
-        shape[1 : 1 + tensor.has_time] = [None] * tensor.has_time
-        # Words are int32 in a stepper of a float Input.
-        return tf.TensorSpec(
-            shape, tensor.dtype if spec.shape.rank is None else spec.dtype, spec.name
-        )
+        if tensor.has_time:
+            shape[1] = None
+        # A model of a class has recorded words as floats. An Input of int64 is int32 in a stepper.
+        is_recorded = tensor.dtype == "int32" and spec.dtype.is_floating
+        return tf.TensorSpec(shape, tensor.dtype if is_recorded else spec.dtype, spec.name)
 
     return keras.tree.map_structure(of_stepper, signature)
 
@@ -189,12 +189,12 @@ def _content(
         time: T, or None.
         opens: Whether the number of steps of the signature is open.
     """
+    from tf_rnn_ops.keras._export import export
+
     specs = keras.tree.flatten(signature)
     if batch_size is not None and not signatures.has_open_batch(specs):
         names = [spec.name for spec in specs if spec.shape.rank and spec.shape[0] != batch_size]
         signature = signatures.with_size(signature, 0, None, names)
-    from tf_rnn_ops.keras._export import export
-
     with export.on_ops(model) as ours:
         return graph_of(ours, signature, time, opens or time is not None).content
 
@@ -222,9 +222,8 @@ def graph_of(
     try:
         # WHY two: for one step some layers run Keras's implementation.
         stream = Stream(model, signature, 2)
-    except (
-        Exception
-    ):  # the model does not accept two, or there is an error that the next line finds
+    except Exception:
+        # The model does not accept two, or there is an error that the next line finds.
         stream = export.stream_of(model, signature, time, opens)
     steps = time or _steps_of(signature, stream)
     try:
