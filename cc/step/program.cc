@@ -76,8 +76,8 @@ Status ChooseSize(const ModelFile& file, const char* name, int64_t wanted, int64
     if (of_file < 1) return InvalidArgument(name, " is ", of_file);
   }
   if (wanted != 0 && of_file != 0 && wanted != of_file) {
-    return InvalidArgument(name, " must be ", of_file,
-                           ", as in the model or its export, but it is ", wanted);
+    return InvalidArgument(name, " must be ", of_file, ", which the file fixes, but it is ", wanted,
+                           ": export the model with ", name, "=", wanted);
   }
   *size = std::max<int64_t>(wanted, std::max<int64_t>(of_file, 1));
   if (wanted < 0 || *size > kLargest) {
