@@ -217,12 +217,70 @@ def test_a_signature_for_a_model_of_a_class(tmp_path):
     assert loaded.inputs[0][:3] == ("words", "int32", (1, 2))
 
 
+class OfTwo(keras.Model):
+    """Keras records its first argument only. It casts its words."""
+
+    def __init__(self):
+        super().__init__()
+        self.chat = Chat()
+        self.gru = L.GRU(3, **SEQUENCES)
+
+    def call(self, words, frames):
+        return self.chat(keras.ops.cast(words, "int32")) + self.gru(frames)
+
+
+def test_an_update_by_a_class_of_two_arguments():
+    x = [_words()[:1], _numbers()[:1]]
+    signature = [
+        keras.InputSpec(shape=(None, None), dtype="float32"),
+        keras.InputSpec(shape=(None, None, SIZE), dtype="float32"),
+    ]
+    models = [OfTwo(), OfTwo()]
+    for model in models:
+        model(*x)
+    with pytest.raises(ValueError, match="input_signature"):
+        rnn.stepper(models[0])
+    stepper = rnn.stepper(models[0], time=TIME, input_signature=signature)
+    assert stepper.inputs[0].dtype == "int32"
+    stepper.update(models[1])
+    np.testing.assert_allclose(stepper(x), models[1](*x), rtol=0, atol=2e-6)
+    with pytest.raises(ValueError, match="must be built"):
+        stepper.update(OfTwo())
+
+
+def _two_inputs(first, second, join):
+    x = [keras.Input((size, SIZE), name=name) for size, name in ((first, "a"), (second, "b"))]
+    layers = [L.GRU(4, **SEQUENCES), L.GRU(4, **SEQUENCES)]
+    outputs = [layer(one) for layer, one in zip(layers, x)]
+    return keras.Model(x, outputs[0] + outputs[1] if join else outputs)
+
+
+def test_inputs_of_several_numbers_of_steps():
+    joined = rnn.stepper(_two_inputs(TIME, None, join=True))
+    assert [tensor.shape[1] for tensor in joined.inputs] == [TIME, TIME]
+    assert rnn.stepper(_two_inputs(TIME, None, join=True), time=2).time == 2
+    apart = _two_inputs(TIME, 6, join=False)
+    with pytest.raises(ValueError, match="'a', 'b'.*time"):
+        rnn.stepper(apart, batch_size=2)
+    assert rnn.stepper(apart, time=3).time == 3
+    inputs = [keras.Input((None, SIZE)), keras.Input((None, SIZE), name="b")]
+    beside = keras.Model(inputs, [L.GRU(4)(inputs[0]), L.Dense(2)(inputs[1])])
+    with pytest.raises(ValueError, match="'b' .*input_signature"):
+        rnn.stepper(beside)
+
+
+def test_the_input_of_an_inner_model_counts():
+    inner = keras.Sequential([keras.Input((TIME, SIZE)), L.GRU(4, **SEQUENCES)])
+    assert rnn.stepper(keras.Sequential([inner, L.Dense(2)])).time == TIME
+
+
 CONSTANTS = {
     "half": lambda h: h * 0.5,
     "one minus": lambda h: 1 - h,
     "minus": lambda h: -h,
     "minus one": lambda h: h - 1,
     "by three": lambda h: h / 3,
+    "a row": lambda h: h + np.float32([[1, 2, 3, 4]]),
     "each feature": lambda h: h * np.float32([1, 2, 3, 4]) + np.float32([4, 3, 2, 1]),
 }
 
@@ -234,6 +292,13 @@ def test_operators_with_constants(name):
     x = _numbers()[:1]
     stepper = rnn.stepper(model, time=TIME)
     np.testing.assert_allclose(stepper(x), model(x), rtol=0, atol=2e-6)
+
+
+def test_a_constant_of_each_step_is_an_error():
+    inputs = keras.Input((2, SIZE))
+    model = keras.Model(inputs, L.GRU(4, **SEQUENCES)(inputs) * np.ones((2, 4), "float32"))
+    with pytest.raises(ValueError, match=r"shape \[2, 4\]"):
+        rnn.stepper(model)
 
 
 @pytest.mark.parametrize("change", [lambda h: 1 / h, lambda h: h**2], ids=["reciprocal", "power"])

@@ -88,8 +88,14 @@ def _take_names(pairing: pairs.Pairs) -> None:
     WHY: a constructor of a user's class makes layers without names, which Keras numbers again for each object.
     """
     for layer, copy in pairing.layers:
-        if copy.name != layer.name:
-            copy.name = layer.name
+        inputs = zip(_inputs_of(layer), _inputs_of(copy)) if pairs.is_graph(layer) else ()
+        for original, twin in ((layer, copy), *inputs):
+            if twin.name != original.name:
+                twin.name = original.name
+
+
+def _inputs_of(model: keras.Model) -> list[keras.layers.InputLayer]:
+    return [layer for layer in inner_layers(model) if isinstance(layer, keras.layers.InputLayer)]
 
 
 def _count_as_built(pairing: pairs.Pairs) -> None:

@@ -145,6 +145,27 @@ def has_open_batch(signature: list) -> bool:
     return any(spec.shape[0] is None for spec in keras.tree.flatten(signature) if spec.shape.rank)
 
 
+def recorded_or(model: keras.Model, arguments: list) -> list:
+    """The signature of a model, or specs of its arguments if it is of a class and has recorded others.
+
+    Args:
+        model: A Keras model.
+        arguments: A list of tf.TensorSpec.
+    """
+    try:
+        signature = named_for_users(of(model, None))
+    except ValueError:
+        if not model.built:
+            raise
+        return arguments
+    is_of_class = not isinstance(model, keras.Sequential) and not hasattr(model, "input")
+    return arguments if is_of_class and _count(signature) != len(arguments) else signature
+
+
+def _count(signature: list) -> int:
+    return len(keras.tree.flatten(signature))
+
+
 def _recorded(model: keras.Model) -> list:
     """The inputs of a model in their structure, for each argument of the model."""
     if isinstance(model, keras.Sequential):

@@ -48,6 +48,7 @@ _ACTIVATION_OPS = {
         "Exp": "exponential",
     },
 }
+_ARITHMETIC = ("AddV2", "Sub", "Mul", "RealDiv", "BiasAdd", "Neg", "Reciprocal", "Square", "Pow")
 # {dtype of an input whose numbers are integers: the smallest and the largest one of a stepper}.
 _LIMITS: dict[Any, tuple[int, int]] = {
     dtype: (max(dtype.min, tf.int32.min), min(dtype.max, tf.int32.max))
@@ -122,7 +123,7 @@ def stepper(
     found = _content(model, signature, batch_size, time, opens)
     made = Stepper(found, batch_size, time, threads)
     steps = next((spec.shape[1] for spec in keras.tree.flatten(signature) if _has_steps(spec)), 1)
-    if opens and time is None and made.time != steps:
+    if opens and time is None and steps not in (None, made.time):
         warnings.warn(
             f"The model {model.name!r} has no keras.Input, so T of the stepper is {made.time} instead of the {steps} steps "
             "of the model's first batch. `time` gives another T.",
@@ -153,15 +154,12 @@ def content(
 
 def _signature_for(model: keras.Model, inputs: Sequence[Tensor]) -> list:
     """The signature of a model for a stepper with some inputs."""
-    try:
-        signature = signatures.named_for_users(signatures.of(model, None))
-    except ValueError:
-        if len(inputs) != 1:
-            raise
-        signature = [tf.TensorSpec(None, inputs[0].dtype, inputs[0].name)]
+    # Keras records the first argument only of a model of a class, and not every structure of it.
+    arguments = [tf.TensorSpec(None, tensor.dtype, tensor.name) for tensor in inputs]
+    signature = signatures.recorded_or(model, arguments)
     specs = keras.tree.flatten(signature)
     if len(specs) != len(inputs):  # with states as inputs
-        return signature
+        return signatures.named_for_users(signatures.of(model, None))
     # The stepper may have been made with another signature.
     known = iter(inputs)
 
@@ -225,17 +223,24 @@ def graph_of(
     except Exception:
         # The model does not accept two, or there is an error that the next line finds.
         stream = export.stream_of(model, signature, time, opens)
-    steps = time or _steps_of(signature, stream)
+    is_open = opens and stream.sequences
+    steps = None if is_open else time or _steps_of(signature, stream)
     try:
-        return Graph(stream, None if opens and stream.sequences else steps)
+        return Graph(stream, steps)
     except Exception as error:  # Keras adds lines to the errors of its layers
         raise ValueError(one_line(error)) from error
 
 
 def _steps_of(signature: list, stream: Stream) -> int | None:
     """The steps of a call that a signature has; None if they are open."""
-    specs = keras.tree.flatten(signature)
-    return next(spec.shape[1] for spec in specs if spec.name in stream.all_sequences)
+    specs = [spec for spec in keras.tree.flatten(signature) if spec.name in stream.all_sequences]
+    known = {spec.shape[1]: spec.name for spec in specs if spec.shape[1] is not None}
+    if len(known) > 1:
+        raise ValueError(
+            f"The sequences of a stepper must have one number of steps in a call, but {list(known.values())} have "
+            f"{list(known)}. `time` gives all of them another number, if the model accepts it."
+        )
+    return next(iter(known), None)
 
 
 class Graph:
@@ -335,7 +340,8 @@ class Graph:
             dims = list(spec.shape[2 if has_time else 1 :])
             if None in dims:
                 raise ValueError(
-                    f"The input {spec.name!r} must have known sizes, but it has {spec.shape}."
+                    f"The input {spec.name!r} must have known sizes, because its second dimension is not that of the steps "
+                    f"of the stream, but it has {spec.shape}: give them in keras.Input or input_signature."
                 )
             if spec.dtype not in (tf.float32, tf.float64) and spec.dtype not in _LIMITS:
                 raise ValueError(
@@ -422,6 +428,9 @@ class Graph:
 
     def tokens(self, tensor: Any, user: str) -> Value:
         """The Value of a tensor of whole numbers, which must be an input: a float one becomes int32."""
+        tensor = _source(tensor)
+        if _casts_an_input(tensor.op):
+            tensor = tensor.op.inputs[0]  # words are integers in any case
         value = self.value(tensor, user)
         own = [one for one in self._inputs if one["name"] == value.name]
         if not own:
@@ -466,8 +475,8 @@ class Graph:
             inputs = [self.value(x, user) for x in op.inputs[:-1]]
             return self.add("concatenate", op.name, inputs, inputs[0].has_time)
         raise ValueError(
-            f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for "
-            f"it, such as Rescaling for x * scale + offset. {step_layers.ADVICE}"
+            f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for it"
+            f"{', such as Rescaling for x * scale + offset' if op.type in _ARITHMETIC else ''}. {step_layers.ADVICE}"
         )
 
     def _scaled(self, op: tf.Operation, user: str) -> Value | None:
@@ -482,7 +491,11 @@ class Graph:
             constant = np.asarray(getattr(scaling, name), np.float32)
             of_features = constant.shape[-1:] == (size,) and constant.size == size
             if constant.ndim > rank or not (of_features or constant.size == 1):
-                return None
+                raise ValueError(
+                    f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs, because its constant "
+                    f"has the shape {list(constant.shape)}: one number, or one for each of the {size} features, is "
+                    f"possible. {step_layers.ADVICE}"
+                )
             weights[name] = np.broadcast_to(constant.reshape(-1), [size])
         return self.add("scale", op.name, [x], x.has_time, weights=weights)
 
@@ -645,11 +658,11 @@ def _scaling_of(op: tf.Operation) -> _Scaling | None:
     is_bias = op.type == "BiasAdd" and op.get_attr("data_format") == b"NHWC"
     if op.type not in ("AddV2", "Sub", "Mul", "RealDiv") and not is_bias:
         return None
-    x, c = op.inputs[0], tf.get_static_value(op.inputs[1])
+    x, c = op.inputs[0], _constant(op.inputs[1])
     of_constant = c is None  # whether the constant comes first
     if of_constant:
-        x, c = op.inputs[1], tf.get_static_value(op.inputs[0])
-    if c is None or tf.get_static_value(x) is not None:
+        x, c = op.inputs[1], _constant(op.inputs[0])
+    if c is None or _constant(x) is not None:
         return None
     if is_bias or op.type == "AddV2":
         return _Scaling(x, 1.0, c)
@@ -658,6 +671,14 @@ def _scaling_of(op: tf.Operation) -> _Scaling | None:
     if op.type == "Mul":
         return _Scaling(x, c, 0.0)
     return None if of_constant or not np.all(c) else _Scaling(x, 1.0 / c, 0.0)
+
+
+def _constant(tensor: tf.Tensor) -> np.ndarray | None:
+    """The numbers of a constant, which Keras squeezes for BiasAdd, or None."""
+    if tensor.op.type == "Squeeze":
+        value = tf.get_static_value(tensor.op.inputs[0])
+        return None if value is None else value.reshape(tensor.shape)
+    return tf.get_static_value(tensor)
 
 
 def _attribute(value: Any) -> Any:
@@ -681,6 +702,12 @@ def _source(tensor: Any) -> tf.Tensor:
     ):
         tensor = tensor.op.inputs[0]
     return tensor
+
+
+def _casts_an_input(op: tf.Operation) -> bool:
+    """Whether an operation makes integers of an input of floats."""
+    is_cast = op.type == "Cast" and op.inputs[0].op.type == "Placeholder"
+    return is_cast and op.inputs[0].dtype.is_floating and op.outputs[0].dtype.is_integer
 
 
 def _keeps_numbers(op: tf.Operation) -> bool:

@@ -316,9 +316,9 @@ def _names(layer: keras.layers.Layer, structure: list, taken: set[str]) -> list[
 
 def _of_steps(signature: list, axes: time_axes.TimeAxes, time: int | None, opens: bool) -> list:
     """The signature of a call. See Stream for the arguments."""
-    for spec in keras.tree.flatten(signature):
-        if spec.name not in axes.sequences:
-            continue
+    specs = [spec for spec in keras.tree.flatten(signature) if spec.name in axes.sequences]
+    known = [spec.shape[1] for spec in specs if spec.shape[1] is not None and not opens]
+    for spec in specs:
         steps = spec.shape[1]
         accepts_others = steps is None or spec.name in axes.longer
         if time not in (None, steps) and not accepts_others:
@@ -327,5 +327,6 @@ def _of_steps(signature: list, axes: time_axes.TimeAxes, time: int | None, opens
                 f"it is {time}. The error for more steps: {one_line(axes.reason) if axes.reason else 'none.'}"
             ) from axes.reason
         if accepts_others and (steps is None or time is not None or opens):
-            signature = signatures.with_size(signature, 1, time or 1, [spec.name])
+            steps = time or next(iter(known), 1)
+            signature = signatures.with_size(signature, 1, steps, [spec.name])
     return signature

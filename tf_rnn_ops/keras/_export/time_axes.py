@@ -6,7 +6,7 @@ compared. So the result does not depend on the classes of the layers and models.
 
 import collections
 import inspect
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -120,7 +120,7 @@ def find(model: keras.Model, signature: list, time: int | None = None) -> TimeAx
         ValueError: The model cannot be called with the signature.
     """
     probe = _Probe(model, signature, time)
-    longer, failed = _longer(probe, signature)
+    longer, failed = _longer(probe)
     if groups := [group for group in longer if group.reaches_time]:
         names = _names_of(groups)
         return TimeAxes(_joined(probe.calls, groups), names, names)
@@ -151,7 +151,7 @@ def _names_of(groups: list[_Group]) -> set[str]:
     return {name for group in groups for name in group.names}
 
 
-def _longer(probe: "_Probe", signature: list) -> tuple[list[_Group], list[str]]:
+def _longer(probe: "_Probe") -> tuple[list[_Group], list[str]]:
     """A _Group for all inputs that may be longer, and the names of the other inputs."""
     groups, failed = [], []
     for name in probe.lengths:
@@ -159,19 +159,18 @@ def _longer(probe: "_Probe", signature: list) -> tuple[list[_Group], list[str]]:
             groups.append(_Group([name], calls))
         else:
             failed.append(name)
-    for names in _of_one_length(signature, failed):
+    for names in _of_one_length(probe.lengths, failed):
         if calls := probe.grown(names):
             groups.append(_Group(names, calls))
             failed = [name for name in failed if name not in names]
     return groups, failed
 
 
-def _of_one_length(signature: list, failed: list[str]) -> list[list[str]]:
+def _of_one_length(lengths: dict[str, int], failed: list[str]) -> list[list[str]]:
     """Lists of those inputs of one length that cannot be longer without the others."""
     by_length = collections.defaultdict(list)
-    for spec in keras.tree.flatten(signature):
-        if spec.name in failed:
-            by_length[spec.shape[1]].append(spec.name)
+    for name in failed:
+        by_length[lengths[name]].append(name)
     return [names for names in by_length.values() if len(names) > 1]
 
 
@@ -206,10 +205,7 @@ class _Probe:
         self._batch_size = next((spec.shape[0] for spec in specs if spec.shape[0]), 2)
         second = {spec.name: spec.shape[1] for spec in specs if spec.shape.rank > 1}
         reasons: list[Exception] = []
-        for factor in _FACTORS:
-            # WHY another size than the known ones: it tells which dimensions are the steps.
-            sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
-            size = next(size for size in sizes if size not in second.values())
+        for size in self._sizes(second, time):
             self.lengths = {name: known or size for name, known in second.items()}
             try:
                 self.calls = self._traced(self.lengths)
@@ -217,9 +213,23 @@ class _Probe:
                 reasons.append(error)
             else:
                 return
+        advice = (
+            "" if pairs.is_graph(model) else " Give the specs of its arguments as input_signature."
+        )
         raise ValueError(
-            f"The model cannot be called with the inputs {signature}: {one_line(reasons[0])}"
+            f"The model cannot be called with the inputs {signature}: {one_line(reasons[0])}{advice}"
         ) from reasons[0]
+
+    @staticmethod
+    def _sizes(second: dict[str, int | None], time: int | None) -> Iterator[int]:
+        """Sizes for those that are open, in the order in which they are tried."""
+        known = {size for size in second.values() if size is not None}
+        for factor in _FACTORS:
+            # WHY another size than the known ones: it tells which dimensions are the steps.
+            sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
+            yield next(size for size in sizes if size not in known)
+        # An open sequence may be combined with one of a known number of steps.
+        yield from known
 
     def grown(self, names: list[str]) -> list[Call] | None:
         """The calls with the dimensions that grow with some inputs; None if these cannot be longer."""

@@ -57,5 +57,7 @@ def has_sizes_of_a_batch(model: keras.Model) -> bool:
         return False
     if isinstance(shape, list):  # from a file
         return shape[0] is not None
+    if others and isinstance(others[0], keras.Model):  # the sizes of its inputs
+        return has_sizes_of_a_batch(others[0])
     its_dtype = others[0].compute_dtype if others else None
     return config.get("sparse") is None and config.get("dtype") == its_dtype
