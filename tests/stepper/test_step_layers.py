@@ -94,6 +94,8 @@ ACTIVATIONS = [
 ]
 
 
+# Keras runs the layers of this package with its kernels. For those layers this test finds weights and states that are
+# in the wrong place, and tests/cc/cpu finds faults of the kernels.
 @pytest.mark.parametrize("name", RECURRENT)
 def test_layers_with_states(name):
     layer = RECURRENT[name]()

@@ -28,7 +28,9 @@ def allowed(network, format, want, arrays):
         arrays: The inputs.
     """
     scale = max(1.0, float(np.max(np.abs(want[np.isfinite(want)]), initial=0.0)))
-    if network.int8 == "file" or (network.int8 == "weights" and format in ("tf_saved_model", "rnn")):
+    if network.int8 == "file" or (
+        network.int8 == "weights" and format in ("tf_saved_model", "rnn")
+    ):
         return _OF_INT8 * scale
     steps = max(array.shape[1] for array in arrays.values() if array.ndim > 1)
     count, size = 0, network.I
