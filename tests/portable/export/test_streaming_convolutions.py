@@ -3,7 +3,14 @@
 import keras
 import numpy as np
 import pytest
-from stream_cases import FILES, drawn, model_of, outputs_of_file, sequence
+from stream_cases import (
+    FILES,
+    drawn,
+    model_of,
+    outputs_of_file,
+    sequence,
+    types_of_saved_model,
+)
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops._formats import formats
@@ -87,6 +94,11 @@ def test_types(policy, tmp_path):
     finally:
         keras.config.set_dtype_policy("float32")
     rnn.export(model, tmp_path / "m", streaming=True, time=2, print_fn=None)
+    of_inputs, of_outputs = types_of_saved_model(tmp_path / "m")
+    states = of_inputs.keys() - {"x"}
+    assert len(states) == 2
+    for name in states:
+        assert of_inputs[name] == of_outputs[f"{name}_next"] == policy.removeprefix("mixed_")
 
 
 def test_a_model_of_a_class_of_its_own(tmp_path):
