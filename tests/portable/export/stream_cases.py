@@ -6,7 +6,6 @@ import sys
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 RUNNER = pathlib.Path(__file__).with_name("stream_runner.py")
 FILES = {"onnx": "m.onnx", "litert": "m.tflite", "openvino": "m.xml"}
@@ -24,13 +23,6 @@ def drawn(model):
 def sequence(*shape, seed=1):
     """Random numbers."""
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
-
-def types_of_saved_model(path):
-    """{name: dtype} of the inputs and of the outputs."""
-    function = tf.saved_model.load(str(path)).signatures["serving_default"]
-    both = function.structured_input_signature[1], function.structured_outputs
-    return [{name: spec.dtype.name for name, spec in specs.items()} for specs in both]
 
 
 def outputs_of_file(path, steps, sequences, inputs=None):

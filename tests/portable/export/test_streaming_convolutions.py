@@ -3,14 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from stream_cases import (
-    FILES,
-    drawn,
-    model_of,
-    outputs_of_file,
-    sequence,
-    types_of_saved_model,
-)
+from stream_cases import FILES, drawn, model_of, outputs_of_file, sequence
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops._formats import formats
@@ -88,17 +81,22 @@ def of_saved_model(path, x, steps, memory):
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "float64"])
 def test_types(policy, tmp_path):
+    import tensorflow as tf
+
     keras.config.set_dtype_policy(policy)
     try:
         model = model_of(keyword_spotter, SIZE)
     finally:
         keras.config.set_dtype_policy("float32")
     rnn.export(model, tmp_path / "m", streaming=True, time=2, print_fn=None)
-    of_inputs, of_outputs = types_of_saved_model(tmp_path / "m")
-    states = of_inputs.keys() - {"x"}
+    # A state that is not cast differs by less than the allowed difference.
+    function = tf.saved_model.load(str(tmp_path / "m")).signatures["serving_default"]
+    inputs, outputs = function.structured_input_signature[1], function.structured_outputs
+    states = inputs.keys() - {"x"}
     assert len(states) == 2
     for name in states:
-        assert of_inputs[name] == of_outputs[f"{name}_next"] == policy.removeprefix("mixed_")
+        types = {inputs[name].dtype.name, outputs[f"{name}_next"].dtype.name}
+        assert types == {policy.removeprefix("mixed_")}
 
 
 def test_a_model_of_a_class_of_its_own(tmp_path):
