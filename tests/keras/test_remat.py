@@ -42,3 +42,4 @@ def test_the_same_units_are_dropped(name):
     for _ in range(2):  # the second time from the state that the first one left
         for got, want in zip(_gradients(again, 2), _gradients(layer, 2), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    assert np.abs(layer(X, training=True) - layer(X, training=False)).max() > 1e-3

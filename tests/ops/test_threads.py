@@ -1,40 +1,19 @@
-"""How many threads a call keeps busy, read from what the kernel counts for each thread."""
+"""How many threads work in a call."""
 
 import os
-import pathlib
-import time
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
+from support.busy_threads import busy_threads
 from support.waiting import wait_for
 
-# A problem whose rows are shared among threads, and calls enough for some tenths of a second.
-T, B, SIZE = 50, 32, 256
-CALLS = 20
+# A call of some tenths of a second, whose rows are shared among threads.
+T, B, SIZE = 1000, 32, 256
 
-
-def _seconds_of_threads():
-    """Seconds that each thread of this process ran or waited for a CPU, by its number."""
-    seconds = {}
-    for task in pathlib.Path("/proc/self/task").iterdir():
-        try:
-            ran, waited = (task / "schedstat").read_text().split()[:2]
-        except FileNotFoundError:  # the thread has ended
-            continue
-        seconds[task.name] = (int(ran) + int(waited)) / 1e9
-    return seconds
-
-
-def _threads_at_work(run):
-    """How many threads had work during run(), on average, whatever else the CPUs did."""
-    run()
-    before, begin = _seconds_of_threads(), time.perf_counter()
-    run()
-    wall, after = time.perf_counter() - begin, _seconds_of_threads()
-    return sum(seconds - before.get(task, 0.0) for task, seconds in after.items()) / wall
+pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU")
 
 
 @pytest.fixture
@@ -58,30 +37,24 @@ def call():
     )
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU")
 def test_a_large_call_uses_a_second_thread(call):
-    assert wait_for(lambda: _threads_at_work(lambda: [call() for _ in range(CALLS)]) > 1.5)
+    assert wait_for(lambda: busy_threads(call) == 2)
 
 
 def _elements(call, limit):
-    """An iterator over elements of CALLS calls, one after the other."""
+    """An iterator over elements of a call each."""
 
     def element(_):
-        total = tf.constant(0.0)
-        for _ in range(CALLS):
-            with tf.control_dependencies([total]):
-                total += tf.reduce_sum(call())
-        return total
+        return tf.reduce_sum(call())
 
     options = tf.data.Options()
     options.autotune.enabled = False
     options.threading.max_intra_op_parallelism = limit
-    return iter(tf.data.Dataset.range(2).repeat().map(element).with_options(options))
+    dataset = tf.data.Dataset.range(2).repeat().map(element)
+    return iter(dataset.with_options(options))
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU")
 def test_the_limit_of_tf_data_is_kept(call):
     two, one = _elements(call, 2), _elements(call, 1)
-    assert wait_for(lambda: _threads_at_work(lambda: next(two)) > 1.5)
-    # A call on two threads would come out near 2 in every try.
-    assert wait_for(lambda: _threads_at_work(lambda: next(one)) < 1.5)
+    assert wait_for(lambda: busy_threads(lambda: next(two)) == 2)
+    assert busy_threads(lambda: next(one)) == 1

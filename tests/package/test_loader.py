@@ -488,6 +488,19 @@ print(isa().decode())
 def test_gradients_may_be_loaded_again():
     """As notebooks do with autoreload."""
     importlib.reload(tf_rnn_ops.autodiff.gradients)
+    kernel = tf.constant([[0.5]])
+    with tf.GradientTape() as tape:
+        tape.watch(kernel)
+        h = tf_rnn_ops.raw_ops.LayerRNN(
+            input=[[[2.0]]],
+            input_h=[[0.0]],
+            input_c=[],
+            kernel=kernel,
+            recurrent_kernel=[[1.0]],
+            rnn_mode="rnn_tanh",
+        ).output
+    # d tanh(2 w) / d w
+    np.testing.assert_allclose(tape.gradient(h, kernel), [[2 * (1 - np.tanh(1.0) ** 2)]], rtol=1e-5)
 
 
 def test_info_names_everything():

@@ -1,4 +1,4 @@
-"""Runs the examples of second derivatives."""
+"""Runs the examples of second derivatives, whose numbers test_second_order_layers.py compares with references."""
 
 import pathlib
 import runpy

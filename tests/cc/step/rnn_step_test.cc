@@ -7,14 +7,19 @@
 
 #include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "cc/core/runtime/float_environment.h"
+#include "cc/step/workers.h"
 #include "gtest/gtest.h"
 #include "tests/cc/step/written_file.h"
 
@@ -233,9 +238,8 @@ TEST(RnnStep, WeightsOfOtherShapesAreErrors) {
       int64_t count = 1;
       for (const int64_t size : shape) count *= size;
       weights[k].values.assign(count, 0.5f);
-      const Stepper stepper = Make(WriteFile(Graph(), weights));
-      if (stepper != nullptr)
-        Call(stepper.get(), std::vector<float>(rnn_step_input(stepper.get(), 0).elements));
+      EXPECT_EQ(Make(WriteFile(Graph(), weights)), nullptr)
+          << weights[k].name << " " << ::testing::PrintToString(shape);
     }
   }
   EXPECT_EQ(Make(WriteFile(Graph(), {})), nullptr);
@@ -285,29 +289,6 @@ TEST(RnnStep, AStackOfAnotherModeIsAnError) {
   EXPECT_EQ(Make(WriteFile(graph, weights)), nullptr);
 }
 
-TEST(RnnStep, OneThreadAtATime) {
-  const std::string file = WriteFile(Graph(), AllWeights());
-  const Stepper stepper = Make(file, 64, 64);
-  const std::vector<float> x(64 * 64 * 2, 0.5f);
-  std::atomic<int> busy{0}, done{0};
-  std::vector<std::thread> threads;
-  for (int k = 0; k < 4; ++k) {
-    threads.emplace_back([&] {
-      std::vector<float> y(x.size());
-      const void* inputs[] = {x.data()};
-      float* outputs[] = {y.data()};
-      for (int i = 0; i < 50; ++i) {
-        const int code = rnn_step_call(stepper.get(), inputs, outputs);
-        ASSERT_TRUE(code == RNN_STEP_OK || code == RNN_STEP_BUSY);
-        (code == RNN_STEP_OK ? done : busy) += 1;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(busy + done, 200);
-  EXPECT_GT(done, 0);
-}
-
 // A model that counts its calls: h = relu(h + x), in a file whose names end with `suffix`.
 std::string CountingFile(const std::string& suffix, float out = 1) {
   std::string graph = Graph();
@@ -325,6 +306,54 @@ std::string CountingFile(const std::string& suffix, float out = 1) {
                            {"r", {2, 2}, one},
                            {"v", {2, 2}, {out, 0, 0, out}},
                            {"b", {2}, {0, 0}}});
+}
+
+TEST(RnnStep, OneThreadAtATime) {
+  constexpr int64_t kBatch = 64, kTime = 2000;  // a call takes some milliseconds
+  constexpr int kMostCalls = 2000;
+  const Stepper stepper = Make(CountingFile(""), kBatch, kTime);
+  const std::vector<float> x(kBatch * kTime * 2, 1.0f);
+  std::atomic<int> busy{0}, done{0};
+  // Two threads call until one of them is rejected.
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 2; ++k) {
+    threads.emplace_back([&] {
+      std::vector<float> y(x.size());
+      const void* inputs[] = {x.data()};
+      float* outputs[] = {y.data()};
+      while (busy == 0 && done < kMostCalls) {
+        const int code = rnn_step_call(stepper.get(), inputs, outputs);
+        ASSERT_TRUE(code == RNN_STEP_OK || code == RNN_STEP_BUSY);
+        (code == RNN_STEP_OK ? done : busy) += 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(busy, 0);
+  // The rejected calls changed nothing.
+  std::vector<float> state(rnn_step_state(stepper.get(), 0).elements);
+  ASSERT_EQ(rnn_step_get_state(stepper.get(), 0, state.data()), RNN_STEP_OK);
+  EXPECT_EQ(state, std::vector<float>(state.size(), static_cast<float>(done * kTime)));
+}
+
+TEST(Workers, RunClosuresOnThreadsOfTheirOwn) {
+  constexpr int kCount = 2;
+  constexpr std::chrono::minutes kPatience{4};
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<std::thread::id> running;
+  Workers workers(kCount);  // ends before what the closures use
+  for (int k = 0; k < kCount; ++k) {
+    workers.Schedule([&] {  // each of them waits for the other one
+      std::unique_lock<std::mutex> lock(mutex);
+      running.insert(std::this_thread::get_id());
+      changed.notify_all();
+      changed.wait_for(lock, kPatience, [&] { return running.size() == kCount; });
+    });
+  }
+  std::unique_lock<std::mutex> lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, kPatience, [&] { return running.size() == kCount; }));
+  EXPECT_EQ(running.count(std::this_thread::get_id()), 0u);
 }
 
 TEST(RnnStep, UpdatesKeepTheStatesAndTheNames) {

@@ -180,8 +180,7 @@ def test_a_batch_in_the_structures_of_predict_on_batch(tmp_path):
     for k, structure in enumerate(([_input("a"), _input("b")], (_input("a"), _input("b")))):
         model = _functional(structure)
         for n, batch in enumerate(([_batch(), 2 * _batch()], (_batch(), 2 * _batch()))):
-            report = rnn.export(model, tmp_path / f"m{k}{n}", verify_inputs=batch, print_fn=None)
-            assert report.difference <= report.tolerance
+            rnn.export(model, tmp_path / f"m{k}{n}", verify_inputs=batch, print_fn=None)
 
 
 def test_every_batch_of_predict_on_batch(tmp_path):
@@ -213,8 +212,7 @@ def test_a_batch_of_several_calls(tmp_path):
     """A file of a known batch size is called with every row of the batch."""
     model = _functional(_input("x", batch_size=2))
     rows = np.random.default_rng(0).standard_normal((6, TIME, SIZE)).astype(np.float32)
-    report = rnn.export(model, tmp_path / "m", verify_inputs=rows, print_fn=None)
-    assert report.difference <= report.tolerance
+    rnn.export(model, tmp_path / "m", verify_inputs=rows, print_fn=None)
     with pytest.raises(ValueError, match=r"has the shape \(2, 5, 3\), but.*\(5, 5, 3\)"):
         rnn.export(model, tmp_path / "n", verify_inputs=rows[:5], print_fn=None)
 
@@ -232,7 +230,6 @@ RENAMED = {"m": [], "m.tflite": [], "m.onnx": ["h", "x"], "m.xml": ["h", "x"]}
 @pytest.mark.parametrize("file", RENAMED)
 def test_an_output_with_the_name_of_an_input(file, tmp_path):
     report = rnn.export(_policy(), tmp_path / file, print_fn=None)
-    assert report.difference <= report.tolerance
     for name in ("h", "x"):
         sentence = f"The output {name!r} is named '{name}_out' in the file"
         assert (sentence in report.note) is (name in RENAMED[file])
@@ -263,8 +260,7 @@ def test_names_with_capitals(file, tmp_path):
 def test_outputs_that_are_inputs(file, tmp_path):
     a, b, n = _input("a"), _input("b"), keras.Input((), name="n", dtype="int32")
     model = keras.Model([a, b, n], [_network(a, b), b, n, a])
-    report = rnn.export(model, tmp_path / file, print_fn=None)
-    assert report.difference <= report.tolerance
+    rnn.export(model, tmp_path / file, print_fn=None)
 
 
 @pytest.mark.parametrize("file", all_but(RENAMED, "m", "m.onnx"))
@@ -272,8 +268,7 @@ def test_nested_outputs(file, tmp_path):
     x = _input("x")
     cells = [keras.layers.LSTMCell(4), keras.layers.GRUCell(2)]
     y, *states = keras.layers.RNN(cells, return_state=True)(x)
-    report = rnn.export(keras.Model(x, {"y": y, "s": states}), tmp_path / file, print_fn=None)
-    assert report.difference <= report.tolerance
+    rnn.export(keras.Model(x, {"y": y, "s": states}), tmp_path / file, print_fn=None)
 
 
 class NestedOutputs(OneArgument):
