@@ -89,14 +89,6 @@ def test_one_model_for_any_batch_and_time(sentences):
         )
 
 
-def test_mixed_precision_model_trains(sentences):
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    ours = classifier(tf_rnn_ops.keras)
-    history = ours.fit(*sentences, epochs=3, verbose=0).history["loss"]
-    assert history[-1] < history[0]
-    assert {str(w.dtype) for w in ours.trainable_variables} == {"float32"}
-
-
 def test_stateful_model(rng):
     def make(module):
         inputs = keras.Input(batch_shape=(4, 5, 2))

@@ -11,8 +11,6 @@ sys.path.append(str(ROOT))
 
 from benchmarks import accuracy_int8, trained  # noqa: E402
 
-# The metric may be worse by 0.2 %: that is 7 of 3700 utterances, or 4 of 2174 symbols.
-ALLOWED = 0.2
 # The errors of a sequence, divided by its largest output, have a mean below one step of 8 bits. Scales that are wrong
 # by 5 % are errors of three steps and more.
 STEP = 1 / 127
@@ -41,17 +39,6 @@ def tested(request):
 
 def mean_error(exact, outputs):
     return float(np.mean(accuracy_int8.errors(outputs, exact)))
-
-
-def test_metric(tested):
-    task, exact, outputs = tested
-    before = task.score(exact)
-    if task.metric == trained.RIGHT:
-        assert before > 95
-    else:
-        last = np.repeat(task.x[:, -1:, 0], exact.shape[1], axis=1)
-        assert before < 0.75 * task.score(last)
-    assert task.fall(before, task.score(outputs)) <= ALLOWED
 
 
 def test_outputs(tested):

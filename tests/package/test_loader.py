@@ -488,6 +488,14 @@ print(isa().decode())
 def test_gradients_may_be_loaded_again():
     """As notebooks do with autoreload."""
     importlib.reload(tf_rnn_ops.autodiff.gradients)
+    x = tf.constant([[[2.0]]])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf_rnn_ops.raw_ops.CudnnRNNV3(
+            input=x, input_h=tf.zeros([1, 1, 1]), input_c=tf.zeros([]),
+            params=[3.0, 0.0, 0.0, 0.0], sequence_lengths=[1], rnn_mode="rnn_relu",
+        ).output  # fmt: skip
+    np.testing.assert_allclose(tape.gradient(y, x), [[[3.0]]])
 
 
 def test_info_names_everything():
