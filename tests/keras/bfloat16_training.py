@@ -1,6 +1,6 @@
 """Child process: trains each layer in float32 and in bfloat16, and prints the losses as JSON.
 
-Usage: python -m support.bfloat16_training PACKAGE. PACKAGE is the folder that the package must be in.
+Usage: python -m bfloat16_training PACKAGE. PACKAGE is the folder that the package must be in.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""`fit` in bfloat16 follows `fit` in float32, on the kernels of this CPU (support/bfloat16_training.py)."""
+"""`fit` in bfloat16 follows `fit` in float32, on the kernels of this CPU (bfloat16_training.py)."""
 
 import json
 import pathlib
@@ -28,7 +28,7 @@ def test_losses_follow_float32(environment):
     # From the folder of the package: Python looks into the present folder first.
     package = pathlib.Path(tf_rnn_ops.__file__).parents[1]
     done = subproc.run(
-        ["-m", "support.bfloat16_training", package], package, timeout=600,
+        ["-m", "bfloat16_training", package], package, timeout=600,
         env=subproc.environment(**environment),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
