@@ -49,7 +49,7 @@ def files(tree):
 
 
 def test_writes_one_file(tree):
-    # What the build has downloaded: the kernels need Eigen of the newest TensorFlow.
+    # The kernels need Eigen of the newest TensorFlow, which the build has downloaded.
     downloaded = ROOT / ".tools" / "tensorflow"
     if downloaded.exists():
         (tree / ".tools").mkdir()
