@@ -93,8 +93,7 @@ gpu-kit:
 
 # Exported and rewritten models in other runtimes.
 test-export: $(TESTED) develop
-	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider tests/portable/test_exporters.py \
-		tests/portable/export $(PYTEST_ARGS)
+	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider tests/portable/export $(PYTEST_ARGS)
 
 sanitize: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh

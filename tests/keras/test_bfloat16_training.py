@@ -1,4 +1,4 @@
-"""`fit` in bfloat16 follows `fit` in float32, on the kernels of every CPU (support/bfloat16_training.py)."""
+"""`fit` in bfloat16 follows `fit` in float32, on the kernels of this CPU (bfloat16_training.py)."""
 
 import json
 import pathlib
@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops
-from support import emulated_package, subproc
-from support.selection import all_but
+from support import subproc
 
 # The losses of 50 steps may differ by this part of the first loss, on average. Most of the difference is of the
 # weights of the policy bfloat16, which lose the smallest updates.
 ALLOWED = 0.02
-# Layers whose products of bfloat16 differ by CPU.
-WITH_PAIRS = ("LSTM", "GRU", "SimpleRNN", "CudnnLSTM")
 
 SETTINGS = [
     pytest.param({}, id="this machine"),
@@ -26,15 +23,17 @@ SETTINGS = [
 ]
 
 
-def _check(package, names, **environment):
+@pytest.mark.parametrize("environment", SETTINGS)
+def test_losses_follow_float32(environment):
     # From the folder of the package: Python looks into the present folder first.
+    package = pathlib.Path(tf_rnn_ops.__file__).parents[1]
     done = subproc.run(
-        ["-m", "support.bfloat16_training", package, *names], package, timeout=600,
+        ["-m", "bfloat16_training", package], package, timeout=600,
         env=subproc.environment(**environment),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert len(found) == (len(names) or 12)
+    assert len(found) == 12
     for layer, losses in found.items():
         first = losses["float32"][0]
         # The model learns: otherwise equal losses say little.
@@ -42,16 +41,3 @@ def _check(package, names, **environment):
         for policy in ("mixed_bfloat16", "bfloat16"):
             apart = np.mean(np.abs(np.subtract(losses[policy], losses["float32"])))
             assert apart < ALLOWED * first, (layer, policy, apart / first)
-
-
-@pytest.mark.parametrize("environment", SETTINGS)
-def test_losses_follow_float32(environment):
-    _check(pathlib.Path(tf_rnn_ops.__file__).parents[1], (), **environment)
-
-
-@pytest.mark.parametrize(
-    "cpu", all_but(["avx512-bf16-emulated", "avx512-amx-emulated"], "avx512-amx-emulated")
-)
-def test_losses_follow_float32_on_an_emulated_cpu(cpu, tmp_path):
-    package = emulated_package.make(tmp_path)
-    _check(tmp_path, WITH_PAIRS, TF_RNN_OPS_EMULATED_CPU=cpu, **package)

@@ -23,7 +23,7 @@ def address(packed):
 @pytest.mark.parametrize("what", all_but(["model", "layers", "function"], "model", "function"))
 def test_memory_of_a_process(what):
     variables = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_RNN_OPS_CACHE_MB": "0"}
-    out = subproc.run_module("support.quantized_memory", what, **variables)
+    out = subproc.run_module("quantized_memory", what, **variables)
     before, quantized, later = map(float, out.split())
     assert before > 2 * FLOAT, out
     # A function that was traced before reads the float weights.

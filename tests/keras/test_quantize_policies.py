@@ -5,10 +5,10 @@ import copy
 import keras
 import numpy as np
 import pytest
+from quantized_backbone import LAYERS, SIZE, Backbone, save
 
 import tf_rnn_ops.keras as ours
 from support import subproc
-from support.quantized_backbone import LAYERS, SIZE, Backbone, save
 from support.selection import all_but
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.keras.layers.quantization import dequantize
@@ -219,7 +219,7 @@ def test_files_in_another_process(kind, policy, x, tmp_path, global_policy):
     global_policy(policy)
     model = quantized(kind)
     save(model, x, tmp_path)
-    out = subproc.run_module("support.quantized_backbone", tmp_path, policy)
+    out = subproc.run_module("quantized_backbone", tmp_path, policy)
     count = sum(weight.dtype == "int8" for weight in model.weights)
     assert int(out) == count >= (1 if kind in ("ZoneoutLSTM", "CudnnGRU") else 3)
 

@@ -233,7 +233,7 @@ ALLOCATORS = pytest.mark.parametrize("onednn", ["0", "1"])
 
 @ALLOCATORS
 def test_what_nobody_can_ask_for_again_is_dropped(onednn):
-    out = subproc.run_module("support.kept_memory", TF_ENABLE_ONEDNN_OPTS=onednn)
+    out = subproc.run_module("ops.kept_memory", TF_ENABLE_ONEDNN_OPTS=onednn)
     assert float(out) < 250, f"{out} MB more after 40 models of 34 MB"
 
 
@@ -241,7 +241,7 @@ def test_what_nobody_can_ask_for_again_is_dropped(onednn):
 def test_a_model_that_is_gone_is_dropped_while_another_is_called(onednn):
     # Freed memory is not kept, so that it does not count.
     variables = {"TF_RNN_OPS_CACHE_MB": "0", "TF_ENABLE_ONEDNN_OPTS": onednn}
-    out = subproc.run_module("support.kept_memory", "idle", **variables)
+    out = subproc.run_module("ops.kept_memory", "idle", **variables)
     left = [float(word) for word in out.split()]
     # With oneDNN, the memory of the first model serves the next ones.
     growth = max(left) - (left[0] if onednn == "1" else 0)

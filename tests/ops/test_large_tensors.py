@@ -7,7 +7,7 @@ import pytest
 from support import subproc
 
 MB = 1 << 20
-CHECKS = subproc.TESTS_DIR / "support" / "check_large_tensors.py"
+CHECKS = subproc.TESTS_DIR / "ops" / "check_large_tensors.py"
 # The allocator that comes with oneDNN keeps memory itself.
 WITHOUT_ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "0"}
 
@@ -21,7 +21,7 @@ def test_results_on_kept_memory():
 
 def _record(mode, cache_mb):
     out = subproc.run_module(
-        "support.large_calls", mode, TF_RNN_OPS_CACHE_MB=cache_mb, **WITHOUT_ONEDNN
+        "ops.large_calls", mode, TF_RNN_OPS_CACHE_MB=cache_mb, **WITHOUT_ONEDNN
     )
     lines = [line for line in out.splitlines() if line.startswith(subproc.MARK)]
     assert len(lines) == 1, out

@@ -242,21 +242,19 @@ def test_weights_packed_for_other_kernels(tmp_path):
     files = {}
     for isa in levels:
         files[isa] = tmp_path / f"{isa}.npz"
-        subproc.run_module("support.packed_elsewhere", "pack", files[isa], TF_RNN_OPS_CPU_ISA=isa)
+        subproc.run_module("ops.packed_elsewhere", "pack", files[isa], TF_RNN_OPS_CPU_ISA=isa)
     for isa in levels:
-        subproc.run_module(
-            "support.packed_elsewhere", "use", *files.values(), TF_RNN_OPS_CPU_ISA=isa
-        )
+        subproc.run_module("ops.packed_elsewhere", "use", *files.values(), TF_RNN_OPS_CPU_ISA=isa)
 
 
 def test_a_saved_model_with_packed_constants(tmp_path):
     """Frozen on one kind of CPU, served on others."""
     subproc.run_module(
-        "support.packed_elsewhere", "save", tmp_path / "model", TF_RNN_OPS_CPU_ISA="baseline"
+        "ops.packed_elsewhere", "save", tmp_path / "model", TF_RNN_OPS_CPU_ISA="baseline"
     )
     for isa in ("baseline", "avx2", None):
         subproc.run_module(
-            "support.packed_elsewhere", "serve", tmp_path / "model", TF_RNN_OPS_CPU_ISA=isa
+            "ops.packed_elsewhere", "serve", tmp_path / "model", TF_RNN_OPS_CPU_ISA=isa
         )
 
 

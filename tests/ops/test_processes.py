@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from support import bounds, snapshot, subproc, tf_ops
+from ops import snapshot
+from support import bounds, subproc, tf_ops
 from support.reference import rounding
 
 LEVELS = ("baseline", "avx2", "avx512")
@@ -11,7 +12,7 @@ LEVELS = ("baseline", "avx2", "avx512")
 
 def _take(path, threads, isa=None, fill=0):
     subproc.run_module(
-        "support.snapshot", path, threads, TF_RNN_OPS_CPU_ISA=isa, MALLOC_PERTURB_=str(fill)
+        "ops.snapshot", path, threads, TF_RNN_OPS_CPU_ISA=isa, MALLOC_PERTURB_=str(fill)
     )
     with np.load(path) as data:
         return {name: data[name] for name in data.files}

@@ -14,4 +14,4 @@ CHECKS = (
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_does_not_end_the_process(check):
-    subproc.run_module("support.unusual_tensors", check)
+    subproc.run_module("ops.unusual_tensors", check)

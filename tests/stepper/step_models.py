@@ -4,6 +4,7 @@ import keras
 import numpy as np
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from tf_rnn_ops.stepper import Stepper
 
 SIZE = 3
@@ -13,13 +14,7 @@ SEQUENCES = {"return_sequences": True}
 def model_of(layers, *shape, dtype="float32"):
     """A model with random weights, of a function of its input [B, T, *shape]."""
     x = keras.Input((None, *shape), name="x", dtype=dtype)
-    model = keras.Model(x, layers(x))
-    rng = np.random.default_rng(4)
-    for weight in model.weights:  # those that are 0 would hide what multiplies them
-        if weight.dtype == "float32":
-            low = 0.2 if "variance" in weight.path else -0.7
-            weight.assign(rng.uniform(low, 0.7, weight.shape))
-    return model
+    return drawn(keras.Model(x, layers(x)))
 
 
 def chain(*layers):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from support import load_model, networks, subproc
+from support import networks, subproc
 from support.reference.spec import RnnSpec
+from transforms import load_model
 
 
 def _functions(network, is_training):
@@ -49,7 +50,7 @@ def test_round_trip_in_a_fresh_process(is_training, tmp_path, rng):
     np.savez(tmp_path / "inputs.npz", **inputs)
     tf.saved_model.save(module, str(tmp_path / "model"))
     subproc.run_module(
-        "support.load_model", tmp_path / "model", tmp_path / "inputs.npz", tmp_path / "out.npz"
+        "transforms.load_model", tmp_path / "model", tmp_path / "inputs.npz", tmp_path / "out.npz"
     )
     with np.load(tmp_path / "out.npz") as got:
         assert set(got.files) == set(want)

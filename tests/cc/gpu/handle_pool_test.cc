@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -56,6 +58,7 @@ TEST_F(HandlePoolTest, ManyStreamsHaveFewHandles) {
 TEST_F(HandlePoolTest, EachDeviceHasItsOwn) {
   for (int stream = 0; stream < 200; ++stream) Use(stream, stream % 2);
   EXPECT_EQ(fake::LiveObjects(), 2 * kMost);
+  EXPECT_NE(Use(0, 0), Use(0, 1));
 }
 
 TEST_F(HandlePoolTest, AHandleInUseOrAwaitedIsNotDestroyed) {
@@ -72,6 +75,42 @@ TEST_F(HandlePoolTest, AHandleInUseOrAwaitedIsNotDestroyed) {
   leases.clear();
   waiting.join();
   EXPECT_EQ(got, want);
+}
+
+// All overlapping calls together hold the device memory of one handle only.
+TEST_F(HandlePoolTest, UsersOfAStreamTakeTurnsWithItsOneHandle) {
+  std::atomic<int> users{0}, most{0};
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k) {
+    threads.emplace_back([&] {
+      HandlePool::Lease lease;
+      EXPECT_TRUE(pool_->Acquire(0, &streams_[0], &lease).ok());
+      const int now = ++users;
+      if (now > most) most = now;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      --users;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(fake::LiveObjects(), 1);
+}
+
+TEST_F(HandlePoolTest, AFailureLeavesTheTurnToTheNext) {
+  static int creations;
+  creations = 0;
+  CudnnApi failing = cudnn_;
+  failing.Create = [](cudnnHandle_t* handle) {
+    return creations++ == 0 ? CUDNN_STATUS_NOT_INITIALIZED : fake::FakeCudnn().Create(handle);
+  };
+  HandlePool pool(&failing);
+  int stream;
+  {
+    HandlePool::Lease lease;
+    EXPECT_FALSE(pool.Acquire(0, &stream, &lease).ok());
+  }
+  HandlePool::Lease lease;
+  EXPECT_TRUE(pool.Acquire(0, &stream, &lease).ok());
 }
 
 }  // namespace

@@ -4,12 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
 #include <set>
-#include <thread>
 
-#include "cc/gpu/libraries/handle_pool.h"
 #include "cc/gpu/memory/lru_cache.h"
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/host_device_ops.h"
@@ -58,69 +54,6 @@ TEST(LruCacheTest, AHeldValueOutlivesItsPlace) {
   const auto held = cache.Insert(1, std::make_shared<const int>(10));
   cache.Insert(2, std::make_shared<const int>(20));
   EXPECT_EQ(*held, 10);
-}
-
-class HandlePoolTest : public ::testing::Test {
- protected:
-  void TearDown() override { EXPECT_EQ(fake::LiveObjects(), 0); }
-  const CudnnApi cudnn_ = fake::FakeCudnn();
-};
-
-// All overlapping calls together hold the device memory of one handle only.
-TEST_F(HandlePoolTest, UsersOfAStreamTakeTurnsWithItsOneHandle) {
-  HandlePool pool(&cudnn_);
-  const int64_t objects = fake::LiveObjects();
-  int stream;
-  std::atomic<int> users{0}, most{0};
-  std::vector<std::thread> threads;
-  for (int k = 0; k < 4; ++k) {
-    threads.emplace_back([&] {
-      HandlePool::Lease lease;
-      EXPECT_TRUE(pool.Acquire(0, &stream, &lease).ok());
-      const int now = ++users;
-      if (now > most) most = now;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      --users;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(most, 1);
-  EXPECT_EQ(fake::LiveObjects(), objects + 1);
-}
-
-TEST_F(HandlePoolTest, AFailureLeavesTheTurnToTheNext) {
-  static int creations;
-  creations = 0;
-  CudnnApi failing = cudnn_;
-  failing.Create = [](cudnnHandle_t* handle) {
-    return creations++ == 0 ? CUDNN_STATUS_NOT_INITIALIZED : fake::FakeCudnn().Create(handle);
-  };
-  HandlePool pool(&failing);
-  int stream;
-  {
-    HandlePool::Lease lease;
-    EXPECT_FALSE(pool.Acquire(0, &stream, &lease).ok());
-  }
-  HandlePool::Lease lease;
-  EXPECT_TRUE(pool.Acquire(0, &stream, &lease).ok());
-}
-
-TEST_F(HandlePoolTest, AHandleIsUsedAgainOnItsDeviceAndStreamAlone) {
-  HandlePool pool(&cudnn_);
-  int streams[2];
-  cudnnHandle_t used;
-  {
-    HandlePool::Lease lease;
-    ASSERT_TRUE(pool.Acquire(0, &streams[0], &lease).ok());
-    used = lease.get();
-  }
-  HandlePool::Lease other_stream, other_device, same;
-  ASSERT_TRUE(pool.Acquire(0, &streams[1], &other_stream).ok());
-  ASSERT_TRUE(pool.Acquire(1, &streams[0], &other_device).ok());
-  ASSERT_TRUE(pool.Acquire(0, &streams[0], &same).ok());
-  EXPECT_NE(other_stream.get(), used);
-  EXPECT_NE(other_device.get(), used);
-  EXPECT_EQ(same.get(), used);
 }
 
 class RnnPlanTest : public ::testing::Test {

@@ -26,20 +26,12 @@ def libraries(tmp_path_factory):
 
 @pytest.fixture
 def rehearse(libraries):
-    """A function that runs run.py on the mock libraries: (arguments, **environment).
+    """A function that runs run.py on the mock libraries: (arguments, **environment)."""
 
-    It returns what subprocess.run gives or, without `wait`, the process.
-    """
-
-    def run(*arguments, script=HERE / "run.py", wait=True, **variables):
-        environment = stand_ins.environment(libraries, **variables)
+    def run(*arguments, script=HERE / "run.py", **variables):
         command = [sys.executable, "-B", script, "--pretend", "--library", libraries / "libcore.so"]
-        command = [*map(str, command), *map(str, arguments)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = subprocess.Popen(command, env=environment, text=True, **pipes)
-        if not wait:
-            return process
-        output, errors = process.communicate()
-        return subprocess.CompletedProcess(command, process.returncode, output, errors)
+        command += map(str, arguments)
+        env = stand_ins.environment(libraries, **variables)
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
     return run

@@ -32,3 +32,18 @@ def each_algorithm(request, monkeypatch):
     """Each way to run LayerRNN. The kernels read the variable in each call."""
     monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", request.param)
     return request.param
+
+
+@pytest.fixture
+def everything_else_on_the_cpu():
+    """A test runs on the CPU, without TF32, except ops on the device. Fails if TensorFlow has no such device."""
+    import tensorflow as tf
+
+    from support import devices
+
+    devices.require()
+    tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+    with tf.device("/CPU:0"):
+        yield
+    tf.config.experimental.enable_tensor_float_32_execution(tf32)

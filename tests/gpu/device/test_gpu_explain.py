@@ -10,8 +10,10 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as ours
-from support import devices, placed
+from support import placed
 from support.selection import all_but
+
+pytestmark = pytest.mark.usefixtures("everything_else_on_the_cpu")
 
 
 def _cells(units, name, **options):
@@ -59,13 +61,6 @@ STEPS = (
     "CudnnRNNV3",
     "CudnnRNNV3Packed",
 )
-
-
-@pytest.fixture(autouse=True)
-def _on_the_cpu():
-    devices.require()
-    with tf.device("/CPU:0"):
-        yield
 
 
 def _made(kind, options, steps, int8=False):

@@ -9,7 +9,6 @@ import pathlib
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from robustness.problem import check, ops, values
 from robustness.problem.grammar import INT8, LAYER, LAYER_CELLS, TYPES, Problem, parse
@@ -19,7 +18,7 @@ from support.reference import layer, rounding
 from support.reference.cells import exact
 from support.reference.layer import LayerInputs
 
-pytestmark = pytest.mark.usefixtures("each_algorithm")
+pytestmark = pytest.mark.usefixtures("each_algorithm", "everything_else_on_the_cpu")
 
 MASKS = ("none", "input", "recurrent", "both")
 SIZES = {"T": 5, "B": 4, "I": 6, "H": 9, "lengths": "5,0,3,1"}
@@ -49,16 +48,6 @@ OPTIONS = (
         for name in ("sigmoid", "hard_sigmoid", "relu", "linear")
     ),
 )
-
-
-@pytest.fixture(autouse=True)
-def _everything_else_on_the_cpu():
-    devices.require()
-    tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
-    tf.config.experimental.enable_tensor_float_32_execution(False)
-    with tf.device("/CPU:0"):
-        yield
-    tf.config.experimental.enable_tensor_float_32_execution(tf32)
 
 
 def _table():

@@ -9,19 +9,12 @@ from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops
 
-pytestmark = pytest.mark.usefixtures("each_algorithm")
+pytestmark = pytest.mark.usefixtures("each_algorithm", "everything_else_on_the_cpu")
 
 # 64 units fill the vectors of every CPU. So a GPU's reserve space, with its larger header, is larger than
 # a CPU's for any lengths.
 SHAPES = {"usual": (5, 3, 4, 64), "no steps": (0, 3, 4, 6), "no rows": (5, 0, 4, 6)}
 ENGINES = ("ops", "xla") if xla.unavailable() is None else ("ops",)
-
-
-@pytest.fixture(autouse=True)
-def _everything_else_on_the_cpu():
-    devices.require()
-    with tf.device("/CPU:0"):
-        yield
 
 
 class _Compiled:

@@ -16,16 +16,12 @@ from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops
 
-pytestmark = pytest.mark.skipif(xla.unavailable() is not None, reason="there are no ops for XLA")
+pytestmark = [
+    pytest.mark.usefixtures("everything_else_on_the_cpu"),
+    pytest.mark.skipif(xla.unavailable() is not None, reason="there are no ops for XLA"),
+]
 
 BATCH = ("input_h", "input_c", "sequence_lengths")
-
-
-@pytest.fixture(autouse=True)
-def _inputs_from_the_cpu():
-    devices.require()
-    with tf.device("/CPU:0"):
-        yield
 
 
 def _kept(given, rows, steps):

@@ -11,19 +11,14 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import devices, layer_cases, layer_ops, placed
+from support import layer_cases, layer_ops, placed
 from support.second_order import assert_slopes, second
+
+pytestmark = pytest.mark.usefixtures("everything_else_on_the_cpu")
 
 ops = tf_rnn_ops.raw_ops
 
 ITERATIONS = (1.0, 0.5, 2.0)
-
-
-@pytest.fixture(autouse=True)
-def _inputs_from_the_cpu():
-    devices.require()
-    with tf.device("/CPU:0"):
-        yield
 
 
 def one_by_one(run, elements):

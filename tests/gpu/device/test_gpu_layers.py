@@ -15,17 +15,7 @@ from support.layer_cases import MODES, layer_case
 from tf_rnn_ops.keras.dispatch import eligibility, fused
 from tf_rnn_ops.native import xla
 
-pytestmark = pytest.mark.usefixtures("each_algorithm")
-
-
-@pytest.fixture(autouse=True)
-def _everything_else_on_the_cpu():
-    devices.require()
-    tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
-    tf.config.experimental.enable_tensor_float_32_execution(False)
-    with tf.device("/CPU:0"):
-        yield
-    tf.config.experimental.enable_tensor_float_32_execution(tf32)
+pytestmark = pytest.mark.usefixtures("each_algorithm", "everything_else_on_the_cpu")
 
 
 # ---- The ops ----

@@ -9,15 +9,9 @@ from support import cases, devices, subproc, tf_ops
 from support.bounds import assert_close
 from support.reference.spec import RnnSpec
 
+pytestmark = pytest.mark.usefixtures("everything_else_on_the_cpu")
+
 SPEC = RnnSpec("gru", 2, 9, 5, "bidirectional")
-
-
-@pytest.fixture(autouse=True)
-def _inputs_from_the_cpu():
-    devices.require()
-    tf.config.experimental.enable_tensor_float_32_execution(False)
-    with tf.device("/CPU:0"):
-        yield
 
 
 def _forward_with_unknown_sizes(tensors):

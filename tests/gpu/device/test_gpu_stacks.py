@@ -11,6 +11,8 @@ from support import cases, devices, subproc, tf_ops
 from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
 
+pytestmark = pytest.mark.usefixtures("everything_else_on_the_cpu")
+
 VARIABLE = "TF_RNN_OPS_GPU_ALGO"
 CODE = 33  # kStackAlgorithm in cc/gpu/steps/stack.h
 OF_PROGRAM = 64  # kReserveOfProgram in cc/gpu/rnn_gpu.h
@@ -27,16 +29,6 @@ def algorithm(request, monkeypatch):
     """The kernels read the variable in each call."""
     monkeypatch.setenv(VARIABLE, request.param)
     return request.param
-
-
-@pytest.fixture(autouse=True)
-def _everything_else_on_the_cpu():
-    devices.require()
-    tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
-    tf.config.experimental.enable_tensor_float_32_execution(False)
-    with tf.device("/CPU:0"):
-        yield
-    tf.config.experimental.enable_tensor_float_32_execution(tf32)
 
 
 def run(ops, case, time_major=True, **attrs):

@@ -25,17 +25,12 @@ PARAMETER_OPS = (
 # kReserveOfProgram in cc/gpu/rnn_gpu.h.
 OF_PROGRAM = 64
 
-pytestmark = pytest.mark.skipif(
-    xla.unavailable() is not None, reason=f"there are no ops for XLA: {xla.unavailable()}"
-)
-
-
-@pytest.fixture(autouse=True)
-def _inputs_from_the_cpu():
-    devices.require()
-    tf.config.experimental.enable_tensor_float_32_execution(False)
-    with tf.device("/CPU:0"):
-        yield
+pytestmark = [
+    pytest.mark.usefixtures("everything_else_on_the_cpu"),
+    pytest.mark.skipif(
+        xla.unavailable() is not None, reason=f"there are no ops for XLA: {xla.unavailable()}"
+    ),
+]
 
 
 def compiled(function):

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from gpu.device.conftest import everything_else_on_the_cpu  # noqa: F401
 from support import bounds
 
 # Not from support.devices, which imports TensorFlow: most tests of this folder do without it.

@@ -14,6 +14,8 @@ from support.reference.block_lstm import FORWARD_NAMES
 from support.reference.rounding import rounder
 from support.reference.spec import RnnSpec
 
+pytestmark = pytest.mark.usefixtures("everything_else_on_the_cpu")
+
 ops = devices.ops
 
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
@@ -23,16 +25,6 @@ NARROW = ("bfloat16", "float16")
 TF32_EPS = 2.0**-10
 # The bound for cuDNN's persistent kernels in float32, whose tanh is up to 7.2e-6 off (tests/gpu/core).
 PERSISTENT_BOUND = 6e-5
-
-
-@pytest.fixture(autouse=True)
-def _everything_else_on_the_cpu():
-    devices.require()
-    tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
-    tf.config.experimental.enable_tensor_float_32_execution(False)
-    with tf.device("/CPU:0"):
-        yield
-    tf.config.experimental.enable_tensor_float_32_execution(tf32)
 
 
 def _specs(mode):

@@ -4,8 +4,10 @@ If a name is missing, its door raises an error or warns, and says which name it 
 test of no feature runs through.
 """
 
-import json
+import importlib
 import re
+import sys
+import types
 import warnings
 
 import keras
@@ -14,47 +16,61 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from support import subproc
-from support.hidden_names import hide
-from support.selection import all_but
 from tf_rnn_ops.keras._internals import (
-    layers,
     models,
-    optimizers,
     overridden,
     quantization,
-    tensors,
 )
-from tf_rnn_ops.keras.dispatch import environment
 from tf_rnn_ops.native.tf_internals import (
     checkpoints,
     graphs,
     lookup,
-    pfor,
     registries,
     tracing,
 )
-from tf_rnn_ops.params.keras import internals
 
 FRAMEWORK = "tensorflow.python.framework."
 TRACKING = "tensorflow:__internal__.tracking."
 SAVEABLE = "tensorflow.python.training.saving.saveable_object:"
-PFOR = "tensorflow.python.ops.parallel_for.pfor:"
 CHECK_NUMERICS = "tensorflow.python.debug.lib.check_numerics_callback:IGNORE_OP_OUTPUTS"
 
 
+def hide(name, monkeypatch):
+    """Hides a name, such as 'tensorflow.python.eager.record:could_possibly_record', from later imports of its module.
+
+    TensorFlow and Keras themselves still have the name.
+    """
+    module, _, path = name.partition(":")
+    *owners, last = path.split(".")
+    things = [importlib.import_module(module)]
+    for owner in owners:
+        things.append(getattr(things[-1], owner))
+    if isinstance(things[-1], type):
+        monkeypatch.delattr(things[-1], last)
+        return
+    # Copies of the modules on the way, each with the copy of the next one.
+    copy = _copy(things.pop(), {})
+    del vars(copy)[last]
+    for owner in reversed(owners):
+        copy = _copy(things.pop(), {owner: copy})
+    monkeypatch.setitem(sys.modules, module, copy)
+
+
+def _copy(module, other):
+    copy = types.ModuleType(module.__name__)
+    vars(copy).update({**vars(module), **other})
+    return copy
+
+
 def look_up_again():
-    cached = [tracing._could_possibly_record, tracing._graph_in_xla, tracing._traces]
-    cached += [registries._statistics]
-    for function in (*cached, overridden.no_inner_loop, optimizers._check_exclusion):
+    cached = (tracing._could_possibly_record, tracing._graph_in_xla, tracing._traces)
+    for function in (*cached, registries._statistics):
         function.cache_clear()
-    tensors._check_masks.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def _looked_up_again():
     """Makes the package look up its names again after a test."""
-    look_up_again()
     yield
     look_up_again()
 
@@ -64,7 +80,7 @@ def without(monkeypatch):
     """Hides a name of TensorFlow for a test."""
 
     def hidden(name):
-        hide(name, monkeypatch.setitem, monkeypatch.delattr)
+        hide(name, monkeypatch)
         look_up_again()
 
     return hidden
@@ -152,138 +168,6 @@ def test_the_same_results_with_one_warning(name, make, without):
         call()
 
 
-def test_attributes_of_pfor(monkeypatch):
-    """TensorFlow's loop gives the result, and its log the reason."""
-    layer = tf_rnn_ops.keras.LSTM(2)
-    x = tf.random.normal([3, 2, 4, 5])
-    want = tf.stack([layer(each) for each in x])
-    reasons, original = [], pfor.not_converted
-
-    def noted(reason):
-        reasons.append(reason)
-        return original(reason)
-
-    monkeypatch.setattr(pfor, "not_converted", noted)
-    of_loop = pfor.Call._of_loop
-    monkeypatch.setattr(pfor.Call, "_of_loop", lambda self, name: of_loop(self, f"new_{name}"))
-    np.testing.assert_allclose(tf.vectorized_map(layer, x), want, atol=1e-6)
-    assert reasons and all("new_loop_len_vector" in reason for reason in reasons)
-
-
-def test_an_eager_variable_without_an_identifier(monkeypatch):
-    variable = tf.Variable(1.0)
-    monkeypatch.delattr(variable, "_unique_id")
-    with pytest.raises(RuntimeError, match=names("tensorflow:Variable._unique_id")):
-        checkpoints.name_of_variable(variable)
-
-
-# The names that the import of the package looks up, and the uses that fail without them.
-AT_IMPORT = {
-    f"{TRACKING}Trackable": ["contrib saveable"],
-    f"{SAVEABLE}SaveableObject": ["contrib saveable"],
-    f"{TRACKING}no_automatic_dependency_tracking": ["contrib layer"],
-    CHECK_NUMERICS: [],
-    f"{FRAMEWORK}ops:RegisterStatistics": [],
-    f"{FRAMEWORK}ops:register_proto_function": [],
-    f"{PFOR}_pfor_converter_registry": [],
-    f"{PFOR}_create_op": [],
-    f"{PFOR}_fallback_converter": [],
-    f"{PFOR}wrap": [],
-    f"{PFOR}ConversionNotImplementedError": [],
-}
-LATER = [name for name in (*RAISE, *WARN) if "no_such" not in name]
-LATER += ["tensorflow.python.eager.record:could_possibly_record"]
-
-
-def _said(*hidden):
-    return json.loads(subproc.run_module("support.hidden_names", *hidden).splitlines()[-1])
-
-
-@pytest.mark.parametrize(
-    "name", ["none", "all", *all_but(AT_IMPORT, f"{TRACKING}Trackable", f"{PFOR}wrap")]
-)
-def test_the_import(name):
-    """Only the uses that need a hidden name fail, and all messages are about hidden names."""
-    hidden = {"none": [], "all": sorted({*AT_IMPORT, *LATER})}.get(name, [name])
-    found = _said(*hidden)
-    failing = {use for name in hidden for use in AT_IMPORT.get(name, ())}
-    pattern = "|".join(map(names, hidden)) or "(?!)"
-    assert all(re.search(pattern, text) for text in found["warnings"])
-    assert bool(found.pop("warnings")) == any(not AT_IMPORT.get(name) for name in hidden)
-    assert {use for use, text in found.items() if text} == failing
-    assert all(re.search(f"^RuntimeError.*({pattern})", found[use]) for use in failing)
-
-
-def test_the_import_without_inner_loop():
-    found = _said(*(f"keras:layers.{name}.inner_loop" for name in ("LSTM", "GRU", "RNN")))
-    assert len(found["warnings"]) == 1 and "keras.layers.LSTM.inner_loop" in found["warnings"][0]
-    assert found["accelerate"].startswith("RuntimeError: ")
-
-
-# Keras.
-
-
-class Bare:
-    """An object without attributes."""
-
-
-Bare.__module__ = "keras.bare"
-
-
-class BareModel(keras.Model):
-    """A model without private attributes of Keras."""
-
-    def __getattribute__(self, name):
-        if name in ("_compile_config", "_distribute_strategy"):
-            raise AttributeError(name)
-        return super().__getattribute__(name)
-
-
-BareModel.__module__ = "keras.bare"
-
-
-@pytest.mark.parametrize(
-    ("name", "use", "make"),
-    [
-        ("_keras_history", tensors.call_of, Bare),
-        ("_flatten_layers", internals.flatten_layers, Bare),
-        ("_inbound_nodes", internals.inputs_of_calls, Bare),
-        ("_layers", layers.inner_layers, Bare),
-        ("_trainable_variables", layers.held, Bare),
-        ("_untrack_variable", lambda thing: layers.untrack(thing, None), Bare),
-        ("_compile_config", models.compile_arguments, Bare),
-        ("_distribute_strategy", models.strategy_of, BareModel),
-        ("_trainable_variables", optimizers.trained_variables, Bare),
-        ("_exclude_from_weight_decay_pattern", optimizers.Exclusion, Bare),
-        ("get_dropout_mask", lambda thing: overridden.dropout_mask(thing, None), Bare),
-        (
-            "get_recurrent_dropout_mask",
-            lambda thing: overridden.recurrent_dropout_mask(thing, None),
-            Bare,
-        ),
-    ],
-)
-def test_an_attribute_of_keras(name, use, make):
-    with pytest.raises(RuntimeError, match=name):
-        use(make())
-
-
-def test_layers_that_keras_does_not_lock():
-    with quantization.unlocked(Bare()) as nothing:
-        assert nothing is None
-
-
-def test_masks_under_another_name_are_not_ignored(monkeypatch):
-    backend = pytest.importorskip("keras.src.backend")
-    if not hasattr(backend, "set_keras_mask"):
-        pytest.skip("this Keras sets the attribute in several places")
-    monkeypatch.setattr(backend, "set_keras_mask", lambda x, mask: setattr(x, "_mask_of_x", mask))
-    inputs = keras.Input((5, 3))
-    masked = keras.layers.Masking()(inputs)
-    with pytest.raises(RuntimeError, match="_keras_mask"):
-        tensors.mask_of(masked)
-
-
 def test_an_int8_layer_whose_bias_keras_casts():
     """The op then computes with a bias in bfloat16, whose weights are packed at each call."""
     x = np.ones((2, 3, 4), "float32")
@@ -292,50 +176,6 @@ def test_an_int8_layer_whose_bias_keras_casts():
     layer.quantize("int8")
     quantization.autocast(layer.cell.bias, True)  # as if Keras did not read the attribute
     np.testing.assert_allclose(keras.ops.cast(layer(x), "float32"), want, atol=0.03)
-
-
-def test_what_is_excluded_from_weight_decay(monkeypatch):
-    """Also where nothing was excluded, since that looks the same."""
-
-    def exclude(self, var_list=None, var_names=None):
-        self._left_out_of_weight_decay = var_names
-
-    monkeypatch.setattr(keras.optimizers.Optimizer, "exclude_from_weight_decay", exclude)
-    with pytest.raises(RuntimeError, match="_exclude_from_weight_decay_pattern"):
-        optimizers.exclusion_of(keras.optimizers.SGD(weight_decay=0.1))
-
-
-def test_without_inner_loop(monkeypatch):
-    for cls in (keras.layers.LSTM, keras.layers.GRU, keras.layers.RNN):
-        monkeypatch.delattr(cls, "inner_loop")
-    with pytest.warns(UserWarning, match="inner_loop"):
-        environment.check()
-    layer = tf_rnn_ops.keras.LSTM(2)
-    assert "inner_loop" in tf_rnn_ops.keras.explain(layer, print_fn=None)[0].reason
-    with pytest.raises(RuntimeError, match="inner_loop"):
-        tf_rnn_ops.keras.accelerate()
-
-
-def test_without_rematerialized_call(monkeypatch):
-    if not hasattr(keras, "RematScope"):
-        pytest.skip("this Keras has no RematScope")
-    for cls in keras.layers.Layer.__mro__:
-        monkeypatch.delattr(cls, "rematerialized_call", raising=False)
-    with pytest.warns(UserWarning, match="rematerialized_call"):
-        environment.check()
-
-
-def test_without_the_methods_of_bidirectional(monkeypatch):
-    for name in overridden.fused_bidirectional_methods():
-        monkeypatch.delattr(keras.layers.Bidirectional, name)
-    monkeypatch.setattr(keras, "__version__", "3.15.9")
-    with pytest.warns(UserWarning, match="_can_attempt_fused_lstm"):
-        keras.layers.Bidirectional(tf_rnn_ops.keras.LSTM(2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        keras.layers.Bidirectional(keras.layers.LSTM(2))
-        monkeypatch.setattr(keras, "__version__", "3.14.0")  # which never had them
-        keras.layers.Bidirectional(tf_rnn_ops.keras.LSTM(2))
 
 
 # Doors with the installed versions.

@@ -54,18 +54,11 @@ def preflight(tree, machine, *arguments, **variables):
     )
 
 
-@pytest.fixture
-def rejects(tree, machine):
-    """Runs the script, which fails with one line that has all parts."""
-
-    def check(parts, *arguments, **variables):
-        run = preflight(tree, machine, *arguments, **variables)
-        (line,) = run.stderr.splitlines()
-        assert run.returncode == 1 and line.startswith("preflight.sh: ")
-        assert all(part in line for part in parts), line
-        return run
-
-    return check
+def assert_rejected(run, parts):
+    """The script has failed with one line that has all parts."""
+    (line,) = run.stderr.splitlines()
+    assert run.returncode == 1 and line.startswith("preflight.sh: ")
+    assert all(part in line for part in parts), line
 
 
 def test_a_machine_that_has_all(tree, machine):
@@ -80,144 +73,36 @@ OLD_PYTHON = 'case "$2" in *version_info*) exit 1;; esac; echo Python 3.9.2'
 @pytest.mark.parametrize(
     ("lacks", "others", "arguments", "parts"),
     [
-        (["g++"], {}, [], ["missing: g++"]),
+        (["g++", "nm"], {}, [], ["missing: g++ binutils"]),
+        (["g++"], {"id": "echo 0", "apt-get": "exit 100"}, ["--install"], [".tools/apt.log"]),
         (["bazelisk"], {}, [], ["missing: npm", "@bazel/bazelisk"]),
-        (["g++", "nm", "bazelisk"], {}, [], ["missing: g++ binutils npm", "bazelisk is missing"]),
-        ([], {"g++": '[ "$1" = --version ] && echo "g++ 9.4.0"'}, [], ["g++ 9.4.0", "GCC 10"]),
-        ([], {"bazelisk": "exit 1"}, [], ["USE_BAZEL_VERSION"]),
-        ([], {}, ["--no-compiler", "--python", "/no/python"], ["/no/python", "PYTHON="]),
-        (["python3"], {}, ["--python", "python3"], ["missing: python3 python3-venv"]),
-        ([], {"python3": OLD_PYTHON}, ["--python", "python3"], ["Python 3.9.2", "PYTHON="]),
         (["bazelisk"], {"npm": "exit 1"}, ["--install"], ["npm", "registry"]),
+        ([], {"bazelisk": "exit 1"}, [], ["USE_BAZEL_VERSION"]),
+        ([], {"g++": '[ "$1" = --version ] && echo "g++ 9.4.0"'}, [], ["g++ 9.4.0", "GCC 10"]),
+        (["python3"], {}, ["--python", "python3"], ["missing: python3 python3-venv"]),
+        ([], {}, ["--no-compiler", "--python", "/no/python"], ["/no/python", "PYTHON="]),
+        ([], {"python3": OLD_PYTHON}, ["--python", "python3"], ["Python 3.9.2", "PYTHON="]),
+        ([], {"df": "echo H; echo fs 9 0 2500000 0% /"}, [".venv=3"], ["2 GiB of disk", "4 are"]),
     ],
 )
-def test_what_a_machine_lacks(lacks, others, arguments, parts, rejects, machine):
+def test_what_a_machine_lacks(lacks, others, arguments, parts, tree, machine):
     for name in lacks:
         (machine / name).unlink()
     for name, text in others.items():
         command(machine, name, text)
-    rejects(parts, *arguments)
+    assert_rejected(preflight(tree, machine, *arguments), parts)
 
 
-def test_too_little_disk(tree, machine, rejects):
-    command(machine, "df", "echo H; echo fs 99999999 0 2500000 0% /")
-    assert preflight(tree, machine).returncode == 0
-    rejects(["2 GiB of disk", "4 are needed"], ".venv=3")
-    (tree / ".venv").mkdir()
-    assert preflight(tree, machine, ".venv=3").returncode == 0
-
-
-def test_too_little_memory(rejects, tmp_path):
+def test_too_little_memory(tree, machine, tmp_path):
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal: 2000000 kB\nMemAvailable: 1500000 kB\n")
-    rejects(["1 GiB of memory", "3 are needed"], TF_RNN_OPS_MEMINFO=str(meminfo))
-
-
-def test_without_a_network_apt_is_named(tree, machine, rejects):
-    (machine / "g++").unlink()
-    command(machine, "id", "echo 0")
-    command(machine, "apt-get", "echo noise; exit 100")
-    run = rejects(["missing: g++", ".tools/apt.log"], "--install")
-    assert run.stdout.startswith("installing with apt-get: g++")
-    assert (tree / ".tools" / "apt.log").read_text() == "noise\n"
-
-
-@pytest.mark.parametrize(("free", "arguments"), [(99999999, []), (0, ["--install"])])
-def test_nothing_is_installed(free, arguments, machine, rejects):
-    """Without being asked, or where the disk is full."""
-    (machine / "g++").unlink()
-    command(machine, "id", "echo 0")
-    command(machine, "apt-get", "echo >&2 asked")
-    command(machine, "df", f"echo H; echo fs 99999999 0 {free} 0% /")
-    rejects(["missing: g++"], *arguments)
-
-
-LOCKED = "tools/requirements/build.txt"
-UNREACHABLE = "is the package index reachable?"
-NO_KERAS = "the package index has no keras==3.15.1"
-CONNECTION = "WARNING: Retrying after connection broken by NewConnectionError"
-MISSING = "ERROR: No matching distribution found for keras==3.15.1"
+    run = preflight(tree, machine, TF_RNN_OPS_MEMINFO=str(meminfo))
+    assert_rejected(run, ["1 GiB of memory", "3 are needed"])
 
 
 def default_tensorflow():
     ask = ["bash", "-c", ". tools/common.sh; tensorflow_requirement"]
     return subprocess.check_output(ask, cwd=ROOT, text=True).strip()
-
-
-def setup_venv(tree, machine, pip, tensorflow="", chosen="build", **variables):
-    """Runs setup_venv.sh with a Python whose environments have a script for a Python."""
-    for name in ("cp", "du", "find", "grep", "rm", "sleep"):
-        if not (machine / name).exists():
-            (machine / name).symlink_to(shutil.which(name))
-    command(machine, "pip", pip)
-    command(machine, "python3", f'mkdir -p "$3/bin"; cp {machine}/pip "$3/bin/python"')
-    shutil.copytree(ROOT / "tf_rnn_ops" / "native", tree / "tf_rnn_ops/native", dirs_exist_ok=True)
-    tensorflow = tensorflow or default_tensorflow()
-    return subprocess.run(
-        [str(tree / "tools" / "setup_venv.sh"), "python3", "venv", tensorflow, chosen],
-        env={"PATH": str(machine), **variables},
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
-@pytest.mark.parametrize(
-    ("said", "tensorflow", "package", "reason"),
-    [
-        (None, "", "setuptools", UNREACHABLE),
-        ("", "", LOCKED, UNREACHABLE),
-        ("", "tf", "tf and tools/requirements/build.in", UNREACHABLE),
-        (MISSING, "", LOCKED, NO_KERAS),
-        (f"{CONNECTION}\n{MISSING}", "", LOCKED, UNREACHABLE),
-        ("[Errno 28] No space left on device", "", LOCKED, "the disk is full"),
-    ],
-)
-def test_one_sentence_says_what_pip_cannot_install(
-    said, tensorflow, package, reason, tree, machine
-):
-    """setup_venv.sh asks the index for a small package before the large ones."""
-    pip = f"[[ $* != *'-r '* ]] || {{ echo '{said}'; exit 1; }}" if said is not None else "exit 1"
-    run = setup_venv(tree, machine, pip, tensorflow)
-    assert run.returncode == 1
-    (line,) = run.stderr.splitlines()
-    assert package in line and reason in line and ".tools/setup_venv.log" in line
-
-
-def test_the_packages_for_testing_contain_those_for_building(tree, machine):
-    calls = tree / "calls"
-    pip = f"echo $* >>{calls}"
-    run = setup_venv(tree, machine, pip, chosen="test")
-    assert (run.returncode, run.stderr) == (0, "")
-    assert "-r tools/requirements/test.txt" in calls.read_text()
-    stamps = [(tree / "venv" / name).read_text() for name in (".ready", ".tests")]
-    assert stamps[0] == stamps[1]
-    calls.unlink()
-    for chosen in ("build", "test"):
-        run = setup_venv(tree, machine, pip, chosen=chosen)
-        assert (run.returncode, run.stdout, calls.exists()) == (0, "", False)
-
-
-def test_another_tensorflow_replaces_both_sets(tree, machine):
-    calls = tree / "calls"
-    pip = f"echo $* >>{calls}"
-    assert setup_venv(tree, machine, pip, chosen="test").returncode == 0
-    assert setup_venv(tree, machine, pip, "tensorflow~=2.19.0").returncode == 0
-    assert "uninstall --yes tensorflow-cpu" in calls.read_text()
-    assert (tree / "venv" / ".ready").read_text() == "tensorflow~=2.19.0\n"
-    assert not (tree / "venv" / ".tests").exists()
-
-
-def test_an_interrupted_environment_is_made_again(tree, machine):
-    run = setup_venv(tree, machine, "kill $PPID")
-    assert run.returncode < 0
-    (tree / "venv" / "half").mkdir()
-    run = setup_venv(tree, machine, "exit 0")
-    assert run.returncode == 0 and run.stdout.startswith("the last run did not finish: venv is")
-    assert not (tree / "venv" / "half").exists()
-    assert (tree / "venv" / ".ready").exists()
 
 
 @pytest.mark.parametrize("name", ["build", "test"])

@@ -32,7 +32,9 @@ NODES = {
 LOOPS = {
     "peephole_clip": (lambda **o: rnn.PeepholeLSTM(UNITS, cell_clip=0.3, **o), "clip"),
     "projected": (
-        lambda **o: rnn.ProjectedLSTM(UNITS, num_proj=2, cell_clip=0.3, proj_clip=0.2, **o),
+        lambda **o: rnn.ProjectedLSTM(
+            UNITS, num_proj=2, use_peepholes=True, cell_clip=0.3, proj_clip=0.2, **o
+        ),
         "projection",
     ),
     "layer_norm": (lambda **o: rnn.LayerNormLSTM(UNITS, **o), "normalization"),
@@ -49,15 +51,6 @@ STACKS = {
     "tanh": rnn.CudnnRNNTanh,
     "relu": rnn.CudnnRNNRelu,
 }
-
-
-def drawn(model, seed=4):
-    """The model with weights of which none is 0, which would hide what multiplies them."""
-    rng = np.random.default_rng(seed)
-    for weight in model.weights:
-        if "seed" not in weight.path:
-            weight.assign(rng.uniform(-0.7, 0.7, weight.shape))
-    return model
 
 
 def masks(rng, batch, time):

@@ -1,40 +1,35 @@
 """Models with every recurrent layer, for the tests of each format."""
 
+import functools
+
+import export_cases
 import keras
 import numpy as np
+from export_cases import LOOPS, NODES, SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 
-BATCH, TIME, SIZE, UNITS = 3, 5, 3, 4
-SEQUENCES = {"return_sequences": True}
+BATCH, TIME = 3, 5
 # Networks that a format may write as a node.
 CELLS = {
-    "lstm": lambda **o: keras.layers.LSTM(UNITS, **o),
+    **{name: NODES[name] for name in ("lstm", "gru", "gru_before", "simple", "simple_relu")},
     "lstm_no_bias": lambda **o: keras.layers.LSTM(UNITS, use_bias=False, **o),
-    "gru": lambda **o: keras.layers.GRU(UNITS, **o),
-    "gru_before": lambda **o: keras.layers.GRU(UNITS, reset_after=False, **o),
-    "simple": lambda **o: keras.layers.SimpleRNN(UNITS, **o),
-    "simple_relu": lambda **o: keras.layers.SimpleRNN(UNITS, activation="relu", **o),
     "lstm_relu": lambda **o: keras.layers.LSTM(UNITS, activation="relu", **o),
     "gru_relu": lambda **o: keras.layers.GRU(UNITS, activation="relu", **o),
     "lstm_hard": lambda **o: keras.layers.LSTM(UNITS, recurrent_activation="hard_sigmoid", **o),
     "gru_hard": lambda **o: keras.layers.GRU(UNITS, recurrent_activation="hard_sigmoid", **o),
 }
 # Networks without a node in LiteRT and OpenVINO.
-OTHERS = {
-    "peephole": lambda **o: rnn.PeepholeLSTM(UNITS, cell_clip=0.3, **o),
-    "projected": lambda **o: rnn.ProjectedLSTM(UNITS, num_proj=2, use_peepholes=True, **o),
-    "clipped": lambda **o: rnn.ProjectedLSTM(UNITS, num_proj=UNITS, cell_clip=0.3, **o),
-    "layer_norm": lambda **o: rnn.LayerNormLSTM(UNITS, **o),
-    "zoneout_lstm": lambda **o: rnn.ZoneoutLSTM(UNITS, zoneout_h=0.1, zoneout_c=0.2, **o),
-    "zoneout_gru": lambda **o: rnn.ZoneoutGRU(UNITS, zoneout_h=0.1, **o),
-}
+OTHERS = {name: LOOPS[name][0] for name in LOOPS if name != "elu"}
+OTHERS["clipped"] = lambda **o: rnn.ProjectedLSTM(UNITS, num_proj=UNITS, cell_clip=0.3, **o)
 PAIR = {"pair": lambda **o: rnn.RNN([keras.layers.LSTMCell(UNITS), keras.layers.GRUCell(2)], **o)}
+# Two layers of those with gates.
 STACKS = {
-    "stack_lstm": lambda **o: rnn.CudnnLSTM(UNITS, num_layers=2, **o),
-    "stack_gru": lambda **o: rnn.CudnnGRU(UNITS, num_layers=2, **o),
-    "stack_tanh": lambda **o: rnn.CudnnRNNTanh(UNITS, **o),
-    "stack_relu": lambda **o: rnn.CudnnRNNRelu(UNITS, **o),
+    f"stack_{name}": functools.partial(
+        export_cases.STACKS[name], UNITS, num_layers=2 if name in ("lstm", "gru") else 1
+    )
+    for name in export_cases.STACKS
 }
 
 
@@ -137,9 +132,6 @@ def make(name, sizes):
     keras.utils.set_random_seed(2)
     layers, draw = MODELS[name]
     inputs = keras.Input(batch_shape=(*sizes, SIZE))
-    model = keras.Model(inputs, layers(inputs))
-    rng = np.random.default_rng(4)
-    for weight in model.weights:  # those that are 0 would hide what multiplies them
-        weight.assign(rng.uniform(-0.7, 0.7, weight.shape))
+    model = drawn(keras.Model(inputs, layers(inputs)))
     signature = [keras.InputSpec(shape=(*sizes, SIZE), dtype="float32", name="x")]
     return model, signature, draw(np.random.default_rng(3))

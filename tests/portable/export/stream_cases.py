@@ -7,17 +7,10 @@ import sys
 import keras
 import numpy as np
 
+from support.models import drawn
+
 RUNNER = pathlib.Path(__file__).with_name("stream_runner.py")
 FILES = {"onnx": "m.onnx", "litert": "m.tflite", "openvino": "m.xml"}
-
-
-def drawn(model):
-    """The model with random weights. Those that are 0 would hide what multiplies them."""
-    rng = np.random.default_rng(4)
-    for weight in model.weights:
-        low = 0.2 if "variance" in weight.path else -0.7
-        weight.assign(rng.uniform(low, 0.7, weight.shape))
-    return model
 
 
 def sequence(*shape, seed=1):

@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 
-import export_cases
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from tf_rnn_ops import _atomic_write, _random_batch
 from tf_rnn_ops._formats import formats, saved_model
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
@@ -27,7 +27,7 @@ def model():
     x = keras.layers.Embedding(9, 3, mask_zero=True)(words)
     x = keras.layers.Bidirectional(keras.layers.LSTM(4, return_sequences=True), name="both")(x)
     x = rnn.GRU(4, activation="elu", name="loop")(x)
-    return export_cases.drawn(keras.Model(words, {"y": keras.layers.Dense(2)(x)}))
+    return drawn(keras.Model(words, {"y": keras.layers.Dense(2)(x)}))
 
 
 def _quiet(model, path, *arguments, **options):
@@ -266,7 +266,7 @@ def test_a_model_of_strings(tmp_path):
 def test_an_input_in_the_wrong_order_is_found_out(dtype, tmp_path, broken):
     x = keras.Input((None, 3), dtype=dtype)
     scaled = keras.layers.Rescaling(1 / 255)(x)
-    model = export_cases.drawn(keras.Model(x, keras.layers.GRU(4)(scaled)))
+    model = drawn(keras.Model(x, keras.layers.GRU(4)(scaled)))
 
     def load(path):
         call = saved_model.load(path)

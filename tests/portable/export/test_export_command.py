@@ -3,13 +3,13 @@
 import importlib
 import sys
 
-import export_cases
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from tf_rnn_ops._commands import compare, portable
 from tf_rnn_ops._commands.export import main
 from tf_rnn_ops._formats import formats
@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
     """A Keras model in a file, and the SavedModel of it."""
     folder = tmp_path_factory.mktemp("models")
     model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4, name="one")])
-    export_cases.drawn(model).save(folder / "m.keras")
+    drawn(model).save(folder / "m.keras")
     assert main([str(folder / "m.keras"), str(folder / "saved"), "--no-verify"]) == 0
     return folder
 
@@ -276,7 +276,7 @@ def test_each_signature_of_a_saved_model(end, tmp_path):
     archive = keras.export.ExportArchive()
     given = {}
     for name, model in (("encode", encoder), ("decode", decoder)):
-        copy = rnn.convert(export_cases.drawn(model))
+        copy = rnn.convert(drawn(model))
         archive.track(copy)
         (spec,) = model.inputs
         signature = [tf.TensorSpec(spec.shape, spec.dtype, spec.name)]

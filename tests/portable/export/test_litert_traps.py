@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from support.selection import all_but
 from tf_rnn_ops._formats import formats
 
@@ -24,10 +25,7 @@ def export(tmp_path, litert):
     """Writes a model of one input: (the report, a function of an array, the path)."""
 
     def write(outputs, inputs, **options):
-        model = keras.Model(inputs, outputs)
-        rng = np.random.default_rng(4)
-        for weight in model.weights:  # those that are 0 would hide what multiplies them
-            weight.assign(rng.uniform(-0.7, 0.7, weight.shape))
+        model = drawn(keras.Model(inputs, outputs))
         path = str(tmp_path / "m.tflite")
         spec = keras.InputSpec(shape=inputs.shape, dtype="float32", name="x")
         report = rnn.export(model, path, "litert", input_signature=[spec], print_fn=None, **options)

@@ -15,6 +15,7 @@ import tensorflow as tf
 from export_cases import LOOPS, NODES, SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from tf_rnn_ops import params
 from tf_rnn_ops._formats import onnx as writer
 
@@ -27,7 +28,7 @@ def model():
     x = keras.layers.Bidirectional(rnn.LSTM(UNITS, **SEQUENCES))(x)
     x = rnn.LayerNormLSTM(UNITS, **SEQUENCES)(x)
     x = rnn.GRU(UNITS, reset_after=False, **SEQUENCES)(x)
-    model = export_cases.drawn(keras.Model(words, rnn.CudnnGRU(UNITS, num_layers=2)(x)))
+    model = drawn(keras.Model(words, rnn.CudnnGRU(UNITS, num_layers=2)(x)))
     model(np.ones((1, 2), np.int32))  # which Keras's export wants
     return model
 
@@ -127,10 +128,10 @@ def test_from_onnx_reads_the_layers(name, direction, tmp_path, rng):
     if direction == "both":
         layer = keras.layers.Bidirectional(layer)
     x = keras.Input((None, SIZE), name="x")
-    model = export_cases.drawn(keras.Model(x, layer(x)))
+    model = drawn(keras.Model(x, layer(x)))
     rnn.export(model, tmp_path / "m.onnx", "onnx", verify=False, print_fn=None)
-    drawn = rng.standard_normal((3, 5, SIZE)).astype(np.float32)
-    want = model(drawn).numpy()
+    values = rng.standard_normal((3, 5, SIZE)).astype(np.float32)
+    want = model(values).numpy()
     found = rnn.from_onnx(onnx.load(tmp_path / "m.onnx"))
     if name == "peephole" and direction != "forward":
         # The node has no direction: what reverses its input is not part of it.
@@ -140,7 +141,7 @@ def test_from_onnx_reads_the_layers(name, direction, tmp_path, rng):
             _check_weights(one, original)
         return
     (one,) = found
-    got = one(drawn).numpy()
+    got = one(values).numpy()
     # The node has the order of time, a layer with go_backwards that of its steps.
     np.testing.assert_allclose(got[:, ::-1] if direction == "backward" else got, want, atol=1e-6)
     _check_weights(one, layer)
@@ -167,7 +168,7 @@ def _check_weights(found, layer):
 def test_params_reads_the_stacks(mode, tmp_path):
     stack = export_cases.STACKS[mode](UNITS, num_layers=2, direction="bidirectional", **SEQUENCES)
     x = keras.Input((None, SIZE))
-    model = export_cases.drawn(keras.Model(x, stack(x)))
+    model = drawn(keras.Model(x, stack(x)))
     rnn.export(model, tmp_path / "m.onnx", "onnx", verify=False, print_fn=None)
     found = onnx.load(tmp_path / "m.onnx")
     names = [node.name for node in found.graph.node if node.op_type in ("LSTM", "GRU", "RNN")]

@@ -10,6 +10,7 @@ import pytest
 from export_cases import SEQUENCES, SIZE, UNITS, check
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from support.selection import all_but
 from tf_rnn_ops._formats import onnx as writer
 
@@ -72,7 +73,7 @@ def test_every_mask(name, sizes, tmp_path, rng):
         LAYERS[name](L.Masking()(x)),
         LAYERS[name](x, mask=mask),
     ]
-    model = export_cases.drawn(keras.Model([words, x, mask], outputs))
+    model = drawn(keras.Model([words, x, mask], outputs))
     report = rnn.export(model, tmp_path / "m.onnx", verify=False, print_fn=None)
     assert {node.target_op for node in report.layers} <= {"LSTM", "GRU"}
     run = writer.load(tmp_path / "m.onnx")
@@ -80,20 +81,20 @@ def test_every_mask(name, sizes, tmp_path, rng):
         batch, time = valid.shape
         if any(size not in (None, own) for size, own in zip(sizes, valid.shape)):
             continue
-        drawn = rng.standard_normal((batch, time, SIZE)).astype(np.float32)
+        values = rng.standard_normal((batch, time, SIZE)).astype(np.float32)
         given = (rng.integers(1, 9, (batch, time)) * valid).astype(np.int32)
-        check(run, model, {"words": given, "x": drawn * valid[..., None], "mask": valid})
+        check(run, model, {"words": given, "x": values * valid[..., None], "mask": valid})
 
 
 def test_a_mask_of_one_row_for_a_batch(tmp_path, rng):
     """Keras broadcasts it."""
     x, mask = keras.Input((None, SIZE), name="x"), keras.Input((None,), dtype="bool", name="mask")
-    model = export_cases.drawn(keras.Model([x, mask], _two(x, mask=mask)))
+    model = drawn(keras.Model([x, mask], _two(x, mask=mask)))
     rnn.export(model, tmp_path / "m.onnx", verify=False, print_fn=None)
-    drawn = rng.standard_normal((BATCH, TIME, SIZE)).astype(np.float32)
+    values = rng.standard_normal((BATCH, TIME, SIZE)).astype(np.float32)
     run = writer.load(tmp_path / "m.onnx")
-    check(run, model, {"x": drawn, "mask": MASKS["one_row"]})
-    check(run, model, {"x": drawn, "mask": MASKS["holes"]})
+    check(run, model, {"x": values, "mask": MASKS["one_row"]})
+    check(run, model, {"x": values, "mask": MASKS["holes"]})
     assert [node.op_type for node in onnx.load(tmp_path / "m.onnx").graph.node].count("TopK") == 1
 
 
@@ -101,13 +102,13 @@ def test_not_a_number_in_the_padding(tmp_path, rng):
     """A product with 0 would not remove it."""
     x, mask = keras.Input((None, SIZE), name="x"), keras.Input((None,), dtype="bool", name="mask")
     outputs = [LAYERS[name](x, mask=mask) for name in ("lstm", "both", "zero_last")]
-    model = export_cases.drawn(keras.Model([x, mask], outputs))
+    model = drawn(keras.Model([x, mask], outputs))
     rnn.export(model, tmp_path / "m.onnx", verify=False, print_fn=None)
-    drawn = rng.standard_normal((BATCH, TIME, SIZE)).astype(np.float32)
-    filled = np.where(MASKS["holes"][..., None], drawn, np.nan).astype(np.float32)
+    values = rng.standard_normal((BATCH, TIME, SIZE)).astype(np.float32)
+    filled = np.where(MASKS["holes"][..., None], values, np.nan).astype(np.float32)
     run = writer.load(tmp_path / "m.onnx")
     got = run({"x": filled, "mask": MASKS["holes"]})
-    for name, want in export_cases.results(model([drawn, MASKS["holes"]])).items():
+    for name, want in export_cases.results(model([values, MASKS["holes"]])).items():
         np.testing.assert_allclose(got[name], want, rtol=0, atol=2e-6)
 
 
@@ -194,7 +195,7 @@ def test_names_in_loops(tmp_path):
     words = keras.Input((None,), dtype="int32", name="words")
     x = L.Embedding(9, SIZE, mask_zero=True)(words)
     y = rnn.LayerNormLSTM(UNITS, name="first", **SEQUENCES)(x)
-    model = export_cases.drawn(keras.Model(words, rnn.LayerNormLSTM(UNITS, name="second")(y)))
+    model = drawn(keras.Model(words, rnn.LayerNormLSTM(UNITS, name="second")(y)))
     rnn.export(model, tmp_path / "m.onnx", verify=False, print_fn=None)
     given = (np.arange(12).reshape(2, 6) % 9).astype(np.int32)
     check(writer.load(tmp_path / "m.onnx"), model, {"words": given})

@@ -10,6 +10,7 @@ import pytest
 from export_cases import LOOPS, NODES, SEQUENCES, SIZE, STACKS, UNITS, check
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from support.selection import all_but
 from tf_rnn_ops._formats import onnx as writer
 
@@ -22,7 +23,7 @@ def export(tmp_path):
 
     def write(model, **options):
         path = tmp_path / "model.onnx"
-        report = rnn.export(export_cases.drawn(model), path, "onnx", print_fn=None, **options)
+        report = rnn.export(drawn(model), path, "onnx", print_fn=None, **options)
         return report, ops_of(onnx.load(path)), writer.load(path)
 
     return write
@@ -323,7 +324,7 @@ def test_a_direction_that_begins_with_the_states_of_the_other(first, tmp_path):
     ]
     y, state = layers[0](x, initial_state=h)
     z, _ = layers[1](x, initial_state=state)
-    model = export_cases.drawn(keras.Model([x, h], [y, z]))
+    model = drawn(keras.Model([x, h], [y, z]))
     report = rnn.export(model, tmp_path / "m.onnx", print_fn=None)
     assert [node.target_op for node in report.layers] == ["GRU", "GRU"]
 
@@ -337,7 +338,7 @@ def test_masked_text_in_int8(layer, sizes, tmp_path):
     x = keras.layers.Embedding(50, 16, mask_zero=True)(words)
     make = keras.layers.LSTM(16)
     y = (keras.layers.Bidirectional(make) if layer == "both" else make)(x)
-    model = export_cases.drawn(keras.Model(words, keras.layers.Dense(3)(y)))
+    model = drawn(keras.Model(words, keras.layers.Dense(3)(y)))
     report = rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
 

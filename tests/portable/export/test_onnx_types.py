@@ -5,7 +5,6 @@ import logging
 import re
 import warnings
 
-import export_cases
 import keras
 import numpy as np
 import onnx
@@ -14,6 +13,7 @@ import tensorflow as tf
 from export_cases import SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from support.selection import all_but
 from tf_rnn_ops._formats import onnx as writer
 
@@ -60,7 +60,7 @@ def _in_float32(model, dtype, make, masked):
 @pytest.mark.parametrize("dtype", ["bfloat16", "mixed_bfloat16", "float16", "mixed_float16"])
 def test_16_bits(dtype, name, masked, tmp_path, rng):
     """A file computes in float32 where its model has bfloat16, so it equals the float32 model of its weights."""
-    model = export_cases.drawn(_text(dtype, MAKE[name], masked))
+    model = drawn(_text(dtype, MAKE[name], masked))
     rnn.export(model, tmp_path / "m.onnx", print_fn=None)
     run = writer.load(tmp_path / "m.onnx")
     wide = _in_float32(model, dtype, MAKE[name], masked)
@@ -77,7 +77,7 @@ def test_inputs_and_states_of_bfloat16(tmp_path):
     h = keras.Input((UNITS,), dtype="bfloat16", name="h")
     options = {"dtype": "bfloat16", "recurrent_initializer": "glorot_uniform"}
     y, state = L.GRU(UNITS, return_state=True, **options)(x, initial_state=h)
-    model = export_cases.drawn(keras.Model([x, h], {"y": y, "state": state}))
+    model = drawn(keras.Model([x, h], {"y": y, "state": state}))
     rnn.export(model, tmp_path / "m.onnx", print_fn=None)
     graph = onnx.load(tmp_path / "m.onnx").graph
     types = {one.type.tensor_type.elem_type for one in (*graph.input, *graph.output)}
@@ -128,7 +128,7 @@ def _siamese(make):
 @pytest.mark.parametrize("make", [lambda: L.LSTM(32), lambda: L.Bidirectional(L.LSTM(32))])
 def test_a_shared_layer_in_int8(make, tmp_path, rng):
     """Its weights are in the file once."""
-    model = export_cases.drawn(_siamese(make))
+    model = drawn(_siamese(make))
     report = rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
     graph = onnx.load(tmp_path / "m.onnx").graph
@@ -147,7 +147,7 @@ def test_convolutions_keep_floats_in_int8(tmp_path):
     """ONNX Runtime's convolution of int8 is slower than that of float32."""
     x = keras.Input((None, SIZE), name="x")
     y = L.LSTM(UNITS)(L.Conv1D(8, 3)(x))
-    model = export_cases.drawn(keras.Model(x, L.Dense(2)(y)))
+    model = drawn(keras.Model(x, L.Dense(2)(y)))
     rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     ops = [node.op_type for node in onnx.load(tmp_path / "m.onnx").graph.node]
     assert "Conv" in ops and "ConvInteger" not in ops
@@ -160,7 +160,7 @@ HALVES = ["float16", "mixed_float16", "mixed_bfloat16"]
 @pytest.mark.parametrize("dtype", all_but(HALVES, "mixed_float16"))
 def test_int8_in_16_bits(dtype, tmp_path):
     """Other layers than the LSTM keep float16, which the quantizer would write wrong nodes for."""
-    model = export_cases.drawn(_text(dtype, MAKE["both"]))
+    model = drawn(_text(dtype, MAKE["both"]))
     report = rnn.export(model, tmp_path / "m.onnx", weight_format="int8", print_fn=None)
     assert {node.target_op for node in report.layers} == {"DynamicQuantizeLSTM"}
 

@@ -55,7 +55,7 @@ def test_every_layer(name, sizes, tmp_path, openvino):
 
 
 @pytest.mark.each_value
-@pytest.mark.parametrize("cell", ["lstm", "gru", "peephole"])
+@pytest.mark.parametrize("cell", ["lstm", "gru", "peephole_clip"])
 @pytest.mark.parametrize("time", [networks.TIME, None], ids=["known", "open"])
 @pytest.mark.parametrize("batch", [1, 3])
 def test_the_first_call_of_a_masked_model(batch, time, cell, tmp_path, openvino):

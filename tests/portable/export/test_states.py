@@ -6,9 +6,10 @@ import sys
 
 import keras
 import pytest
-from export_cases import SIZE, UNITS, drawn
+from export_cases import SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 
 FILES = {"onnx": "m.onnx", "litert": "m.tflite", "openvino": "m.xml"}
 LAYERS = {

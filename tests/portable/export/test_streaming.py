@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from tf_rnn_ops._formats import formats
 
 SIZE, UNITS, TIME = 3, 4, 6
@@ -43,13 +44,6 @@ def nested(x):
 
 
 MODELS = {"in_a_row": (in_a_row, None), "last": (last, 2), "nested": (nested, None)}
-
-
-def drawn(model):
-    rng = np.random.default_rng(4)
-    for weight in model.weights:  # those that are 0 would hide what multiplies them
-        weight.assign(rng.uniform(-0.7, 0.7, weight.shape))
-    return model
 
 
 def run(call, states, x, steps, name="x"):

@@ -4,9 +4,10 @@ import keras
 import numpy as np
 import onnx
 import pytest
-from stream_cases import FILES, drawn, model_of, outputs_of_file, sequence
+from stream_cases import FILES, model_of, outputs_of_file, sequence
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 
 SIZE, UNITS, TIME = 6, 8, 8
 

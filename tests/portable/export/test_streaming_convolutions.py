@@ -3,9 +3,10 @@
 import keras
 import numpy as np
 import pytest
-from stream_cases import FILES, drawn, model_of, outputs_of_file, sequence
+from stream_cases import FILES, model_of, outputs_of_file, sequence
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops.keras._export import feeds
 

@@ -6,10 +6,11 @@ import re
 import keras
 import pytest
 import tensorflow as tf
-from export_cases import SEQUENCES, SIZE, UNITS, drawn
+from export_cases import SEQUENCES, SIZE, UNITS
 from export_networks import BATCH
 
 import tf_rnn_ops.keras as rnn
+from support.models import drawn
 from tf_rnn_ops._formats import formats
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "export.md"

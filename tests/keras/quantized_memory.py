@@ -1,6 +1,6 @@
 """Child process: prints the MiB that a model with 64 MiB of float weights needs before and after it is quantized.
 
-Usage: python -m support.quantized_memory WHAT, with TF_ENABLE_ONEDNN_OPTS=0, since otherwise TensorFlow keeps freed memory. WHAT:
+Usage: python -m quantized_memory WHAT, with TF_ENABLE_ONEDNN_OPTS=0, since otherwise TensorFlow keeps freed memory. WHAT:
 
     model      a model that has predicted is quantized
     layers     layers that have been called are quantized

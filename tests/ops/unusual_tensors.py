@@ -1,4 +1,4 @@
-"""Runs one of CHECKS in this process, which a fault would end: python -m support.unusual_tensors NAME."""
+"""Runs one of CHECKS in this process, which a fault would end: python -m ops.unusual_tensors NAME."""
 
 import sys
 import threading

@@ -1,6 +1,6 @@
 """Child process: runs fixed problems of both families and writes every output to an .npz file.
 
-Usage: python -m support.snapshot OUT.npz INTRA_OP_THREADS
+Usage: python -m ops.snapshot OUT.npz INTRA_OP_THREADS
 """
 
 import sys

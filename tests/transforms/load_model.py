@@ -1,6 +1,6 @@
 """Child process: loads a SavedModel and writes what it computes.
 
-Usage: python -m support.load_model MODEL_DIR INPUTS.npz OUT.npz
+Usage: python -m transforms.load_model MODEL_DIR INPUTS.npz OUT.npz
 """
 
 import sys

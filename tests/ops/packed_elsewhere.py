@@ -1,6 +1,6 @@
 """Child process: packed weights that leave it, or that come from another instruction set.
 
-Usage: python -m support.packed_elsewhere pack OUT.npz | use IN.npz... | save MODEL | serve MODEL
+Usage: python -m ops.packed_elsewhere pack OUT.npz | use IN.npz... | save MODEL | serve MODEL
 """
 
 import sys

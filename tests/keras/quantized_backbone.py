@@ -2,7 +2,7 @@
 
 As a child process: loads files that a parent wrote, and checks the predictions next to them.
 
-Usage: python -m support.quantized_backbone FOLDER
+Usage: python -m quantized_backbone FOLDER
 """
 
 import pathlib

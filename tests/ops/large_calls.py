@@ -1,6 +1,6 @@
 """Child process: calls with large tensors, whose memory the library keeps for later calls.
 
-Usage: python -m support.large_calls shapes|exhausted
+Usage: python -m ops.large_calls shapes|exhausted
 """
 
 import ctypes

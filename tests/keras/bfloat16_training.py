@@ -1,11 +1,9 @@
 """Child process: trains each layer in float32 and in bfloat16, and prints the losses as JSON.
 
-Usage: python -m support.bfloat16_training PACKAGE [LAYER...]. PACKAGE is the folder that the package must be
-in.
+Usage: python -m bfloat16_training PACKAGE. PACKAGE is the folder that the package must be in.
 """
 
 import json
-import os
 import pathlib
 import sys
 
@@ -69,12 +67,8 @@ def losses(make):
 def main():
     folder = pathlib.Path(tf_rnn_ops.__file__).parents[1]
     assert folder == pathlib.Path(sys.argv[1]), f"the package under test is in {folder}"
-    if "TF_RNN_OPS_EMULATED_CPU" in os.environ:
-        # The name of the object whose place the emulation has taken.
-        assert tf_rnn_ops.cpu_isa() == "avx2", tf_rnn_ops.cpu_isa()
     tf.config.threading.set_intra_op_parallelism_threads(2)
-    names = sys.argv[2:] or LAYERS
-    print(json.dumps({name: losses(LAYERS[name]) for name in names}))
+    print(json.dumps({name: losses(make) for name, make in LAYERS.items()}))
 
 
 if __name__ == "__main__":
