@@ -14,10 +14,10 @@ SOAK_ARGS ?= --seconds 600
 PROBLEMS_ARGS ?= --set ci --seconds 600
 GRAPHS_ARGS ?= --set ci --seconds 600
 MODELS_ARGS ?= --set ci --seconds 600
-# These go on where they stopped too.
 COVERAGE_ARGS ?=
 FUZZ_ARGS ?= --seconds 600
-MUTANTS_ARGS ?= --seconds 600
+# For tests/robustness/mutants, such as --only masks.py
+MUTANTS_ARGS ?=
 GPU_ARGS ?=
 # For pytest, from build/nightly; empty: the tests of `make check`.
 NIGHTLY_ARGS ?=
@@ -129,16 +129,14 @@ fuzz: $(TESTED) develop
 	tools/need_gtest.sh
 	PYTHONPATH=.:tests $(PY) -m robustness.fuzz.run_fuzz --jobs $(JOBS) $(FUZZ_ARGS)
 
-mutants: $(TESTED) develop
-	tools/need_gtest.sh
-	PYTHONPATH=.:tests $(PY) -m robustness.mutants.run_mutants --jobs $(JOBS) $(MUTANTS_ARGS)
+mutants: mutants-isa mutants-python
 
 # The tests run these objects, and one of them at a time is compiled again with a fault.
 mutants-isa: $(TESTED) cc-test test-neon
-	PYTHONPATH=tests $(PY) -m robustness.mutants.instruction_sets
+	PYTHONPATH=tests $(PY) -m robustness.mutants.run_faults instruction_sets $(MUTANTS_ARGS)
 
 mutants-python: $(TESTED) develop
-	PYTHONPATH=tests $(PY) -m robustness.mutants.python_faults --jobs $(JOBS) $(MUTANTS_ARGS)
+	PYTHONPATH=tests $(PY) -m robustness.mutants.run_faults python_faults --jobs $(JOBS) $(MUTANTS_ARGS)
 
 soak: $(TESTED) develop
 	PYTHONPATH=.:tests $(PY) -m robustness.soak.run_soak $(SOAK_ARGS)

@@ -1,4 +1,4 @@
-"""Compiles the C++ sources with special flags, without Bazel: coverage, fuzzers, mutants.
+"""Compiles the C++ sources with special flags, without Bazel: coverage, fuzzers, fixed faults.
 
 The project's flags come from build_defs/copts.bzl. Objects that are up to date are not compiled again.
 """
