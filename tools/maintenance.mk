@@ -98,7 +98,7 @@ test-export: $(TESTED) develop
 
 sanitize: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
-	$(BAZEL) test --config=asan -- //tests/cc/... -//tests/cc/fuzz:plugin_replay_test
+	$(BAZEL) test --config=asan //tests/cc/...
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(TESTED) $(CONFIG)
