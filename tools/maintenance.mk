@@ -14,7 +14,6 @@ SOAK_ARGS ?= --seconds 600
 PROBLEMS_ARGS ?= --set ci --seconds 600
 GRAPHS_ARGS ?= --set ci --seconds 600
 MODELS_ARGS ?= --set ci --seconds 600
-COVERAGE_ARGS ?=
 FUZZ_ARGS ?= --seconds 600
 # For tests/robustness/mutants, such as --only masks.py
 MUTANTS_ARGS ?=
@@ -25,7 +24,7 @@ NIGHTLY_ARGS ?=
 MATRIX_ARGS ?=
 
 .PHONY: environment lock install python-test test-wheel release test-matrix wheel-aarch64 test-aarch64 wheel-any \
-	test-nightly test-neon test-gpu-mock test-gpu gpu-kit test-export sanitize tsan exhaustive problems coverage coverage-python fuzz \
+	test-nightly test-neon test-gpu-mock test-gpu gpu-kit test-export sanitize tsan exhaustive problems coverage-python fuzz \
 	mutants mutants-isa mutants-python soak bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy bench-instructions docs \
 	test-docs
 
@@ -116,10 +115,6 @@ problems: $(TESTED) develop
 	PYTHONPATH=. $(PY) -m tests.robustness.problem $(PROBLEMS_ARGS)
 	PYTHONPATH=. $(PY) -m tests.robustness.graph_problem $(GRAPHS_ARGS)
 	PYTHONPATH=. $(PY) -m tests.robustness.model_problem $(MODELS_ARGS)
-
-coverage: $(TESTED) $(CONFIG)
-	tools/need_gtest.sh
-	PYTHONPATH=tests $(PY) -m robustness.coverage.run_coverage --jobs $(JOBS) $(COVERAGE_ARGS)
 
 # The lines and branches of the Python package that its tests execute.
 coverage-python: $(TESTED) $(INSTALLED)

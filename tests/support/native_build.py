@@ -1,4 +1,4 @@
-"""Compiles the C++ sources with special flags, without Bazel: coverage, fuzzers, fixed faults.
+"""Compiles the C++ sources with special flags, without Bazel: fuzzers, fixed faults.
 
 The project's flags come from build_defs/copts.bzl. Objects that are up to date are not compiled again.
 """
@@ -68,14 +68,6 @@ def include_flags():
     """For cc/cpu, which needs Eigen, and cc/tf."""
     folders = dict.fromkeys([configured("KERNEL_EIGEN_DIR"), configured("TF_INCLUDE_DIR")])
     return [f"-iquote{ROOT}", *(flag for folder in folders for flag in ("-isystem", folder))]
-
-
-def tensorflow_flags():
-    """Flags of the compiler and of the linker for cc/tf."""
-    defines = [f"-D{define}" for define in configured("TF_DEFINES").split(",") if define]
-    library = pathlib.Path(configured("TF_LIBRARY_DIR"))
-    link = [f"-L{library}", f"-l:{configured('TF_LIBRARY_NAME')}", f"-Wl,-rpath,{library}"]
-    return defines, link
 
 
 def run(command, **options):
