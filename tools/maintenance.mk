@@ -14,10 +14,9 @@ SOAK_ARGS ?= --seconds 600
 PROBLEMS_ARGS ?= --set ci --seconds 600
 GRAPHS_ARGS ?= --set ci --seconds 600
 MODELS_ARGS ?= --set ci --seconds 600
-# These go on where they stopped too.
-COVERAGE_ARGS ?=
 FUZZ_ARGS ?= --seconds 600
-MUTANTS_ARGS ?= --seconds 600
+# For tests/robustness/mutants, such as --only masks.py
+MUTANTS_ARGS ?=
 GPU_ARGS ?=
 # For pytest, from build/nightly; empty: the tests of `make check`.
 NIGHTLY_ARGS ?=
@@ -25,7 +24,7 @@ NIGHTLY_ARGS ?=
 MATRIX_ARGS ?=
 
 .PHONY: environment lock install python-test test-wheel release test-matrix wheel-aarch64 test-aarch64 wheel-any \
-	test-nightly test-neon test-gpu-mock test-gpu gpu-kit test-export sanitize tsan exhaustive problems coverage coverage-python fuzz \
+	test-nightly test-neon test-gpu-mock test-gpu gpu-kit test-export sanitize tsan exhaustive problems coverage-python fuzz \
 	mutants mutants-isa mutants-python soak bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy bench-instructions docs \
 	test-docs
 
@@ -97,7 +96,7 @@ test-export: $(TESTED) develop
 
 sanitize: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
-	$(BAZEL) test --config=asan -- //tests/cc/... -//tests/cc/fuzz:plugin_replay_test
+	$(BAZEL) test --config=asan //tests/cc/...
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(TESTED) $(CONFIG)
@@ -116,10 +115,6 @@ problems: $(TESTED) develop
 	PYTHONPATH=. $(PY) -m tests.robustness.graph_problem $(GRAPHS_ARGS)
 	PYTHONPATH=. $(PY) -m tests.robustness.model_problem $(MODELS_ARGS)
 
-coverage: $(TESTED) $(CONFIG)
-	tools/need_gtest.sh
-	PYTHONPATH=tests $(PY) -m robustness.coverage.run_coverage --jobs $(JOBS) $(COVERAGE_ARGS)
-
 # The lines and branches of the Python package that its tests execute.
 coverage-python: $(TESTED) $(INSTALLED)
 	tests/robustness/coverage/python.sh $(PY) -n $$(($(JOBS) + 1)) ../tests $(PYTEST_ARGS)
@@ -128,16 +123,14 @@ fuzz: $(TESTED) develop
 	tools/need_gtest.sh
 	PYTHONPATH=.:tests $(PY) -m robustness.fuzz.run_fuzz --jobs $(JOBS) $(FUZZ_ARGS)
 
-mutants: $(TESTED) develop
-	tools/need_gtest.sh
-	PYTHONPATH=.:tests $(PY) -m robustness.mutants.run_mutants --jobs $(JOBS) $(MUTANTS_ARGS)
+mutants: mutants-isa mutants-python
 
 # The tests run these objects, and one of them at a time is compiled again with a fault.
 mutants-isa: $(TESTED) cc-test test-neon
-	PYTHONPATH=tests $(PY) -m robustness.mutants.instruction_sets
+	PYTHONPATH=tests $(PY) -m robustness.mutants.run_faults instruction_sets $(MUTANTS_ARGS)
 
 mutants-python: $(TESTED) develop
-	PYTHONPATH=tests $(PY) -m robustness.mutants.python_faults --jobs $(JOBS) $(MUTANTS_ARGS)
+	PYTHONPATH=tests $(PY) -m robustness.mutants.run_faults python_faults --jobs $(JOBS) $(MUTANTS_ARGS)
 
 soak: $(TESTED) develop
 	PYTHONPATH=.:tests $(PY) -m robustness.soak.run_soak $(SOAK_ARGS)

@@ -148,7 +148,7 @@ def run_set(keys, lines_of, run, state=None, seconds=None, report=print):
 # ---- command lines ----
 
 
-def arguments(package, doc, sets, line_of, *, more=None, modes=()):
+def arguments(package, doc, sets, line_of, *, more=None):
     """The arguments of a command for lines or sets; None if they ask for the lines of a set.
 
     Args:
@@ -157,7 +157,6 @@ def arguments(package, doc, sets, line_of, *, more=None, modes=()):
         sets: {name of a set: how many cases it has}.
         line_of: A function of a seed and a number, which returns a case.
         more: A function that adds arguments to a parser.
-        modes: The names of those arguments of `more` that stand for lines or a set.
     """
     parser = argparse.ArgumentParser(prog=f"python -m tests.robustness.{package}", description=doc)
     parser.add_argument("lines", nargs="*", metavar="LINE", help="a case; see README.md")
@@ -171,7 +170,7 @@ def arguments(package, doc, sets, line_of, *, more=None, modes=()):
     if more is not None:
         more(parser)
     args = parser.parse_args()
-    names = ("lines", "set", "draw", *modes)
+    names = ("lines", "set", "draw")
     if sum(bool(getattr(args, name)) for name in names) != 1:
         parser.error(f"expected lines or one of {', '.join(f'--{name}' for name in names[1:])}")
     if args.draw:

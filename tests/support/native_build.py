@@ -1,4 +1,4 @@
-"""Compiles the C++ sources with special flags, without Bazel: coverage, fuzzers, mutants.
+"""Compiles the C++ sources with special flags, without Bazel: fuzzers, fixed faults.
 
 The project's flags come from build_defs/copts.bzl. Objects that are up to date are not compiled again.
 """
@@ -64,18 +64,10 @@ def configured(name):
     raise BuildError(f"{name} is not in {CONFIGURED.name}: run ./configure.sh")
 
 
-def include_flags(root=ROOT):
+def include_flags():
     """For cc/cpu, which needs Eigen, and cc/tf."""
     folders = dict.fromkeys([configured("KERNEL_EIGEN_DIR"), configured("TF_INCLUDE_DIR")])
-    return [f"-iquote{root}", *(flag for folder in folders for flag in ("-isystem", folder))]
-
-
-def tensorflow_flags():
-    """Flags of the compiler and of the linker for cc/tf."""
-    defines = [f"-D{define}" for define in configured("TF_DEFINES").split(",") if define]
-    library = pathlib.Path(configured("TF_LIBRARY_DIR"))
-    link = [f"-L{library}", f"-l:{configured('TF_LIBRARY_NAME')}", f"-Wl,-rpath,{library}"]
-    return defines, link
+    return [f"-iquote{ROOT}", *(flag for folder in folders for flag in ("-isystem", folder))]
 
 
 def run(command, **options):
@@ -116,7 +108,7 @@ class NativeBuild:
         files = rule.read_text().replace("\\\n", " ").split(":", 1)[1].split()
         return all(os.path.exists(f) and os.stat(f).st_mtime <= made for f in files)
 
-    def _compile(self, source, more, root):
+    def _compile(self, source, more):
         target = self.object_of(source)
         if self._is_current(target):
             return target
@@ -124,15 +116,15 @@ class NativeBuild:
         flags = project_flags()
         if "clang" in self.compiler:
             flags.remove("-fno-gnu-unique")
-        flags += ["-fPIC", *include_flags(root), *more, *self.flags]
+        flags += ["-fPIC", *include_flags(), *more, *self.flags]
         depends = ["-MD", "-MF", target.with_suffix(".d")]
-        run([self.compiler, *flags, *depends, "-c", source, "-o", target], cwd=root)
+        run([self.compiler, *flags, *depends, "-c", source, "-o", target], cwd=ROOT)
         return target
 
-    def compile(self, sources, more=(), root=ROOT):
-        """Objects of sources, which are relative to root."""
+    def compile(self, sources, more=()):
+        """Objects of sources, which are relative to the root of the project."""
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            return list(pool.map(lambda source: self._compile(source, more, root), sources))
+            return list(pool.map(lambda source: self._compile(source, more), sources))
 
     def link(self, name, inputs, more=()):
         """A program, or with "-shared" among `more` a library; returns its path."""

@@ -117,7 +117,6 @@ constexpr int64_t kLinearGates[] = {4, 3, 1};
 void ParseLinear(Words* words, ProblemLine* line) {
   line->op = ProblemOp::kLinearRecurrence;
   LinearRecurrenceProblem& p = line->linear;
-  if (p.dtype != kFloat32 && p.dtype != kFloat64) words->Refuse("type is of 16 bits");
   const int32_t cell = words->OneOf("cell", kLinearCells);
   const int32_t slopes = words->OneOf("slopes", kSlopes);
   p.num_states = cell == 0 ? 2 : 1;
@@ -129,18 +128,12 @@ void ParseLinear(Words* words, ProblemLine* line) {
 
 void ParseStack(Words* words, ProblemLine* line) {
   RnnProblem& p = line->rnn;
-  const int64_t inputs = p.input_size, units = p.num_units;
   p.num_proj = words->Number("P", 0, 0);
-  if (!FactsOf(p.mode).in_cudnn) words->Refuse("cell is not one of CudnnRNNV3");
-  const bool may_project = p.mode == RnnMode::kLstm;
-  if (p.num_proj > (may_project ? units : 0)) words->Refuse("P does not fit");
-  if (p.num_proj == units) p.num_proj = 0;
+  if (p.num_proj == p.num_units) p.num_proj = 0;
   p.num_layers = words->Number("L", 1, 1);
-  p.direction = static_cast<Direction>(words->Number("D", 1, 1));
-  if (p.num_dirs() > 2) words->Refuse("D is above 2");
+  p.direction = static_cast<Direction>(1 + words->OneOf("D", {"1", "2"}));
   const int32_t mode = words->OneOf("input", {"linear", "skip", "auto"});
-  if (mode == 1 && inputs != units) words->Refuse("input is skip, but I is not H");
-  if (mode > 0 && inputs == units) p.input_mode = InputMode::kSkip;
+  if (mode > 0 && p.input_size == p.num_units) p.input_mode = InputMode::kSkip;
 }
 
 void ParseLayer(Words* words, ProblemLine* line) {
@@ -150,52 +143,18 @@ void ParseLayer(Words* words, ProblemLine* line) {
   p.has_layer_norm = words->OneOf("norm", {"no", "yes"}) == 1;
   p.cell_clip = static_cast<float>(words->Real("clip"));
   p.proj_clip = static_cast<float>(words->Real("proj_clip"));
-  if (p.mode != RnnMode::kLstm && (p.num_proj > 0 || p.has_peepholes || p.cell_clip > 0)) {
-    words->Refuse("P, peephole or clip without lstm");
-  }
-  const bool plain = p.num_proj == 0 && !p.has_peepholes && !(p.cell_clip > 0);
-  if (p.has_layer_norm && (p.mode != RnnMode::kLstm || !plain)) {
-    words->Refuse("norm without lstm, or with P, peephole or clip");
-  }
   p.layer_norm_epsilon = static_cast<float>(words->Real("epsilon", "1"));
-  const float epsilon = p.layer_norm_epsilon;
-  if (epsilon != 1 && !(p.has_layer_norm && epsilon > 0 && epsilon <= 1)) {
-    words->Refuse("epsilon without norm, not above 0 or above 1");
-  }
   p.zoneout_h = static_cast<float>(words->Real("zoneout_h"));
   p.zoneout_c = static_cast<float>(words->Real("zoneout_c"));
-  if (p.zoneout_c > 0 && !FactsOf(p.mode).has_c) words->Refuse("zoneout_c without lstm");
   p.zoneout_drawn = words->OneOf("drawn", {"no", "yes"}) == 1;
-  const float zoneout = std::max(p.zoneout_h, p.zoneout_c);
-  if (zoneout > 0 && (zoneout > 1 || !FactsOf(p.mode).has_zoneout || !plain || p.has_layer_norm)) {
-    words->Refuse("a zoneout above 1, without lstm or gru, or with P, peephole, clip or norm");
-  }
-  if (p.zoneout_drawn && (!p.has_zoneout() || line->run == ProblemRun::kPacked)) {
-    words->Refuse("drawn without zoneout, or with packed");
-  }
-  if (p.proj_clip > 0 && p.num_proj == 0) words->Refuse("proj_clip without P");
   p.weight_layout = kKerasWeights;
   const int32_t mask = words->OneOf("mask", kMasks);
   p.input_masked = mask % 2;
   p.recurrent_masked = mask / 2;
   p.bias_rows = words->OneOf("bias", {"yes", "no"}) == 1 ? 0 : FactsOf(p.mode).bias_rows;
-  if (p.dropout > 0 && mask == 0) words->Refuse("dropout without a mask");
   p.activation = static_cast<Activation>(words->OneOf("activation", kActivations));
   p.recurrent_activation =
       static_cast<Activation>(words->OneOf("recurrent_activation", kActivations, 1));
-  const bool usual_gates = p.recurrent_activation == Activation::kSigmoid;
-  if (!FactsOf(p.mode).has_recurrent_gates && !usual_gates) {
-    words->Refuse("the cell has no such gate");
-  }
-  if (!FactsOf(p.mode).chooses_activation && !(p.activation == Activation::kTanh && usual_gates)) {
-    words->Refuse("the cell's name says its activation");
-  }
-  if (!p.int8_weights) return;
-  if (p.is_training) words->Refuse("run is training, but an op with int8 weights has no gradient");
-  if (p.has_peepholes || p.cell_clip > 0 || p.proj_clip > 0 || p.has_layer_norm ||
-      p.has_zoneout() || mask != 0) {
-    words->Refuse("mask, clip, proj_clip, peephole, norm or zoneout with int8 weights");
-  }
 }
 
 }  // namespace
@@ -221,7 +180,6 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   const int32_t type_index = words.OneOf("type", kTypes);
   const bool int8 = type_index == kInt8Type;
   const Dtype type = int8 ? kFloat32 : static_cast<Dtype>(type_index);
-  if (int8 && op != "LayerRNN") words.Refuse("type is int8, but op is " + op);
   line->isa = words.Text("isa", "");
   line->threads = static_cast<int32_t>(words.Number("threads", 0, 0));
   line->seed = words.Number("seed", 0, 0);
@@ -251,7 +209,6 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   p.time_major = words.OneOf("order", {"time", "batch"}) == 0;
   p.bf16_products = true;
   p.dropout = static_cast<float>(words.Real("dropout"));
-  if (p.dropout >= 1) words.Refuse("dropout is not below 1");
   const DropoutKey key = MakeDropoutKey(static_cast<int64_t>(line->seed), 0, 0);
   p.dropout_key[0] = key.k0, p.dropout_key[1] = key.k1;
   line->lengths = Lengths(lengths, B, T, line->seed, &words);

@@ -27,7 +27,8 @@ struct ProblemLine {
   uint64_t seed = 0;
 };
 
-// Reads a line. Returns the error, or an empty text.
+// Reads a line. Returns the error of a key or a value, or an empty text. Which keys fit each other
+// checks Python (tests/robustness/problem/grammar.py).
 std::string ParseProblem(const std::string& line, ProblemLine* result);
 
 // The lines of a text without comments and blank lines.

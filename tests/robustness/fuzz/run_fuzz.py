@@ -17,9 +17,7 @@ from support.command_line import parse_args
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMMITTED = HERE / "corpora"
-NATIVE = ("shapes", "ops", "kernels", "packed", "stepper", "plugin")
-# The target among these that runs TensorFlow.
-PLUGIN = "plugin"
+NATIVE = ("shapes", "ops", "packed", "stepper")
 # In Python, under atheris.
 READERS = "readers"
 TARGETS = (*NATIVE, READERS)
@@ -57,15 +55,10 @@ def build(folder, targets, compiler, jobs, isa):
     )
     programs = {}
     for target in targets:
-        defines, more = native_build.tensorflow_flags() if target == PLUGIN else ([], [])
-        sources = [
-            f"tests/robustness/fuzz/native/{target}_target.cc",
-            *(_op_kernels() if more else ()),
-        ]
-        objects = native.compile(sources, [*isa_flags["baseline"], *defines])
-        more = [*more, "-l:libtensorflow_cc.so.2"] if more else []
+        source = f"tests/robustness/fuzz/native/{target}_target.cc"
+        objects = native.compile([source], isa_flags["baseline"])
         inputs = [initialize, *objects, library]
-        programs[target] = [native.link(f"{target}_target", inputs, [*link, *more])]
+        programs[target] = [native.link(f"{target}_target", inputs, link)]
     return programs
 
 
@@ -77,13 +70,6 @@ def readers():
             print("The target in Python is left out: pip does not install atheris.")
             return {}
     return {READERS: [sys.executable, "-m", "robustness.fuzz.guided_readers"]}
-
-
-def _op_kernels():
-    """The sources of the ops and of their CPU kernels."""
-    folders = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
-    found = [source for folder in folders for source in native_build.sources_of(folder)]
-    return [source for source in found if not pathlib.Path(source).name.startswith("gpu_")]
 
 
 def read_corpus(target):
@@ -130,11 +116,6 @@ def minimise(command, target, corpus, isa):
 
 def environment(target, isa):
     found = {**os.environ, "TF_RNN_OPS_CPU_ISA": isa}
-    if target == PLUGIN:
-        # TensorFlow's allocator is then the C library's, so that no tensor has more than its size.
-        found |= {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_RNN_OPS_CACHE_MB": "0"}
-        # Memory that TensorFlow keeps until its end is not a leak.
-        found |= {"TF_CPP_MIN_LOG_LEVEL": "3", "ASAN_OPTIONS": "detect_leaks=0"}
     if target == READERS:
         found["PYTHONPATH"] = f"{os.environ.get('PYTHONPATH', '')}{os.pathsep}{ATHERIS}"
     return found

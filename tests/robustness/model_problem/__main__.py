@@ -12,21 +12,12 @@ from robustness import drawn  # noqa: E402
 from robustness.model_problem import grammar, sets  # noqa: E402
 from robustness.model_problem.check import failures  # noqa: E402
 from robustness.model_problem.runtimes import Runtimes  # noqa: E402
-from robustness.model_problem.shrink import shrink  # noqa: E402
-
-
-def _add_shrink(parser):
-    parser.add_argument("--shrink", metavar="LINE", help="print a shorter line that fails, too")
 
 
 def main():
-    args = drawn.arguments(
-        "model_problem", __doc__, sets.SETS, grammar.draw, more=_add_shrink, modes=("shrink",)
-    )
+    args = drawn.arguments("model_problem", __doc__, sets.SETS, grammar.draw)
     if args is None:
         return 0
-    if args.shrink:
-        return _shrink(args.shrink)
     if args.lines:
         with Runtimes() as runtimes:
             records = sets.run_lines(args.lines, runtimes)
@@ -36,21 +27,6 @@ def main():
         records = sets.run_set(args.set, args.seed, args.seconds, args.state)
         print(_report(records, f"{args.set} (seed {args.seed})", sets.SETS[args.set]))
     return int(any(failures(record["found"]) for record in records))
-
-
-def _shrink(line):
-    with Runtimes() as runtimes:
-
-        def fails(network):
-            (record,) = sets.run_lines([str(network)], runtimes)
-            return bool(failures(record["found"]))
-
-        network = grammar.parse(line)
-        if not fails(network):
-            print("The line does not fail.")
-            return 1
-        print(shrink(network, fails))
-    return 0
 
 
 def _report(records, name, size):

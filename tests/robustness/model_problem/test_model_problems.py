@@ -2,14 +2,12 @@
 
 import collections
 
-import numpy as np
 import pytest
 
 from robustness.model_problem import grammar, rejections
 from robustness.model_problem.check import RIGHT, check, failures
-from robustness.model_problem.runtimes import Died, Runtimes
+from robustness.model_problem.runtimes import Runtimes
 from robustness.model_problem.sets import SETS, run_lines
-from robustness.model_problem.shrink import shrink
 from support.selection import all_but
 
 # A block of five models takes one to three minutes.
@@ -31,31 +29,6 @@ def test_a_line_and_back():
     )
     with pytest.raises(ValueError, match="'steps=3' has an unknown key; known are layers, "):
         grammar.parse("steps=3")
-
-
-def test_every_part_is_drawn():
-    networks = [grammar.draw(0, number) for number in range(2000)]
-    for key, values in (
-        ("layers", grammar.LAYERS),
-        ("direction", grammar.DIRECTIONS),
-        ("between", grammar.BETWEEN),
-        ("outputs", grammar.OUTPUTS),
-    ):
-        assert {one for network in networks for one in getattr(network, key)} == set(values)
-    for key, values in (
-        ("tree", grammar.TREES),
-        ("api", grammar.APIS),
-        ("mask", grammar.MASKS),
-        ("dtype", grammar.DTYPES),
-        ("open", grammar.SIZES),
-        ("fix", grammar.SIZES),
-        ("state", ("none", "input", "dense", "before")),
-        ("shared", ("none", "siamese", "twice")),
-        ("int8", ("none", "weights", "file")),
-        ("stateful", (0, 1)),
-        ("unroll", (0, 1)),
-    ):
-        assert {getattr(network, key) for network in networks} == set(values)
 
 
 @pytest.mark.parametrize("block", all_but(range(BLOCKS), 0, 1))
@@ -117,13 +90,6 @@ def test_the_rows_of_the_page(model, runtimes):
         assert found == {format: f"rejected: {model}"}
 
 
-def test_another_error_is_found(monkeypatch, runtimes):
-    network = grammar.parse("dtype=float64 format=litert")
-    monkeypatch.setattr(rejections, "rows", lambda: [])
-    (sentence,) = failures(check(network, runtimes), "LINE")
-    assert sentence.startswith("format=litert LINE\n  wrong: export rejects it: The layer ")
-
-
 @pytest.mark.parametrize("model", rejections.MODELS)
 def test_an_error_of_other_models_is_found(model):
     row = next(row for row in rejections.rows() if row.model == model)
@@ -151,30 +117,3 @@ def test_a_wrong_result_is_found(call):
     network = grammar.parse("open=both mask=layer format=onnx")
     with Changed(call, lambda got: {name: one + 1e-4 for name, one in got.items()}) as runtimes:
         assert f"last of call {call + 1} differs by 0.0001" in check(network, runtimes)["onnx"]
-
-
-def test_other_outputs_are_found():
-    network = grammar.parse("format=onnx")
-    with Changed(0, lambda got: {"other": one for one in got.values()}) as runtimes:
-        assert "has the outputs ['other'], not" in check(network, runtimes)["onnx"]
-    with Changed(1, lambda got: {n: np.append(a, a, 0) for n, a in got.items()}) as runtimes:
-        assert "last of call 2 has the shape (4, 4)" in check(network, runtimes)["onnx"]
-
-
-def test_a_process_that_dies_is_found(runtimes):
-    assert "NO_SUCHFILE" in runtimes.run("onnx", "nothing.onnx", [])
-    runtimes._processes["onnx"].kill()
-    with pytest.raises(Died, match="the process of onnx ended with -9"):
-        runtimes.run("onnx", "nothing.onnx", [])
-    assert "NO_SUCHFILE" in runtimes.run("onnx", "nothing.onnx", [])
-
-
-def test_shrinking():
-    network = next(
-        one
-        for one in (grammar.draw(0, k) for k in range(500))
-        if len(one.layers) > 2 and one.dropout
-    )
-    found = shrink(network, lambda one: one.dropout and len(one.layers) > 1)
-    assert len(found.layers) == 2 and set(found.layers) <= {"lstm", "gru"}
-    assert found == grammar.fitting(grammar.Network(layers=found.layers, dropout=1))
