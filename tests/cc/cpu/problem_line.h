@@ -27,8 +27,8 @@ struct ProblemLine {
   uint64_t seed = 0;
 };
 
-// Reads a line. Returns the error of a key or a value, or an empty text. Which keys fit each other
-// checks Python (tests/robustness/problem/grammar.py).
+// Reads a line. Returns the error of a key or a value, or an empty text. Python checks which keys
+// fit each other (tests/robustness/problem/grammar.py).
 std::string ParseProblem(const std::string& line, ProblemLine* result);
 
 // The lines of a text without comments and blank lines.
