@@ -17,7 +17,7 @@ from support.command_line import parse_args
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMMITTED = HERE / "corpora"
-NATIVE = ("shapes", "ops", "packed", "stepper")
+NATIVE = ("shapes", "ops", "kernels", "packed", "stepper")
 # In Python, under atheris.
 READERS = "readers"
 TARGETS = (*NATIVE, READERS)
