@@ -1,8 +1,5 @@
 #include "tests/cc/cpu/emulated_kernels.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "cc/cpu/pass/dense.h"
 #include "cc/cpu/pass/entry.h"
 #include "cc/cpu/simd/vec.h"
@@ -61,18 +58,6 @@ testing::EmulatedTables Tables(const KernelTable*) {
   return {sizeof(kTables) / sizeof(kTables[0]), kTables};
 }
 
-const KernelTable* TableOfEnvironment() {
-  static KernelTable chosen;
-  const char* const cpu = std::getenv("TF_RNN_OPS_EMULATED_CPU");
-  for (const KernelTable& table : kTables) {
-    if (cpu == nullptr || std::strcmp(table.isa, cpu) != 0) continue;
-    chosen = table;
-    chosen.isa = "avx2";
-    return &chosen;
-  }
-  return nullptr;
-}
-
 #else
 
 const KernelTable* of_other_types;
@@ -121,9 +106,3 @@ __attribute__((visibility("default"))) rnn_ops::cpu::testing::EmulatedTables
 tf_rnn_ops_emulated_tables(const rnn_ops::cpu::KernelTable* native) {
   return rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE::Tables(native);
 }
-
-#if defined(RNN_OPS_ISA_AVX512)
-__attribute__((visibility("default"))) const rnn_ops::cpu::KernelTable* tf_rnn_ops_kernel_table() {
-  return rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE::TableOfEnvironment();
-}
-#endif

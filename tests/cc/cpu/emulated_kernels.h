@@ -18,9 +18,5 @@ struct EmulatedTables {
 
 // `native`: the kernels of the same level. The object of AVX2 has only the kernels of int8 weights,
 // so its tables pass other calls to `native`. The object of AVX-512 ignores `native`.
-//
-// The object of AVX-512 also exports tf_rnn_ops_kernel_table, the table that the environment
-// variable TF_RNN_OPS_EMULATED_CPU names. In the place of _tf_rnn_ops_avx2.so, the object lets
-// TensorFlow run the emulated CPU.
 extern "C" rnn_ops::cpu::testing::EmulatedTables tf_rnn_ops_emulated_tables(
     const rnn_ops::cpu::KernelTable* native);
