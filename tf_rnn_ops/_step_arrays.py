@@ -1,17 +1,27 @@
 """The arrays that callers give to a stepper: their order, conversion and errors."""
 
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import Any, Mapping, Protocol, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from tf_rnn_ops.stepper import Tensor
-
 _Array = npt.NDArray[Any]
 
 
-def in_order(argument: str, tensors: Sequence["Tensor"], values: Any) -> list[Any]:
+class _Tensor(Protocol):
+    """A tf_rnn_ops.stepper.Tensor."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def has_time(self) -> bool: ...
+
+
+def in_order(argument: str, tensors: Sequence[_Tensor], values: Any) -> list[Any]:
     """The values for tensors, of an array, a list of arrays or a dict, which is the argument of a call."""
     names = [tensor.name for tensor in tensors]
     if isinstance(values, Mapping):
@@ -32,7 +42,7 @@ def in_order(argument: str, tensors: Sequence["Tensor"], values: Any) -> list[An
     return [values]
 
 
-def with_names_of(tensors: Sequence["Tensor"], values: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_names_of(tensors: Sequence[_Tensor], values: Mapping[str, Any]) -> Mapping[str, Any]:
     """States with the names of a stepper. Those of another model have other names, but perhaps the same order."""
     names = [tensor.name for tensor in tensors]
     unknown = [name for name in values if name not in names]
@@ -60,7 +70,7 @@ def _end(name: str) -> str:
     return end if end in ("h", "c", "x") else ""
 
 
-def _array(what: str, tensor: "Tensor", value: Any) -> _Array:
+def _array(what: str, tensor: _Tensor, value: Any) -> _Array:
     try:
         return np.asarray(value)
     except ValueError as error:  # lists of different lengths
@@ -69,7 +79,7 @@ def _array(what: str, tensor: "Tensor", value: Any) -> _Array:
         ) from None
 
 
-def converted(what: str, tensor: "Tensor", value: Any) -> _Array:
+def converted(what: str, tensor: _Tensor, value: Any) -> _Array:
     """The value as a dense array of the type and shape of a tensor, which messages call `what`."""
     array = _array(what, tensor, value)
     named = f"{what} {tensor.name!r}"
@@ -102,7 +112,7 @@ def converted(what: str, tensor: "Tensor", value: Any) -> _Array:
     return np.require(array, tensor.dtype, ["C", "A"])
 
 
-def _sizes_of(tensor: "Tensor") -> str:
+def _sizes_of(tensor: _Tensor) -> str:
     """Words for B and T in the shape of a tensor."""
     batch, *rest = tensor.shape
     streams = "one stream" if batch == 1 else f"{batch} streams"
@@ -111,14 +121,14 @@ def _sizes_of(tensor: "Tensor") -> str:
     return f"{'one step' if rest[0] == 1 else f'{rest[0]} steps'} of {streams}"
 
 
-def _other_sizes(tensor: "Tensor", shape: tuple[int, ...]) -> str:
+def _other_sizes(tensor: _Tensor, shape: tuple[int, ...]) -> str:
     """The arguments of a stepper for which a shape is right, if there are any."""
     if not tensor.has_time or len(shape) != len(tensor.shape) or shape[2:] != tensor.shape[2:]:
         return ""
     return f", which is that for batch_size={shape[0]} and time={shape[1]}"
 
 
-def check_out(tensor: "Tensor", array: Any) -> None:
+def check_out(tensor: _Tensor, array: Any) -> None:
     fits = (
         isinstance(array, np.ndarray)
         and array.dtype == np.float32

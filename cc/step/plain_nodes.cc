@@ -69,7 +69,8 @@ void Softmax(const float* x, float* y, int64_t rows, int64_t columns, const Shap
       sum += power;
       y[c] = kLog ? x[c] - largest : power;
     }
-    const float log = static_cast<float>(std::log(sum)), factor = static_cast<float>(1.0 / sum);
+    // WHY not log of a double: it needs a newer libc than TensorFlow's.
+    const float log = std::log(static_cast<float>(sum)), factor = static_cast<float>(1.0 / sum);
     for (int64_t c = 0; c < columns; ++c) y[c] = kLog ? y[c] - log : y[c] * factor;
   }
 }

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "stepper": "tf_rnn_ops keras/_export native numpy",
     # tf_rnn_ops itself loads the ops.
     "portable": "tf_rnn_ops native params plain raw_ops google numpy tensorflow",
-    "_formats": "native params plain portable stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino"
+    "_formats": "native params plain portable stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino openvino_telemetry"
     " tf2onnx",
     "keras/_internals": "params/keras keras",
     "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
