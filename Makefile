@@ -10,6 +10,8 @@ PYTHON ?= python3
 # The flavour of TensorFlow to build and test with: that of .venv, or the newest for a new .venv.
 TENSORFLOW ?= $(or $(VENV_HAS),$(shell . tools/common.sh && tensorflow_requirement))
 JOBS ?= 2
+# Which Python tests `make test` runs: usual, all, or landing (tests/support/selection.py).
+TESTS ?= usual
 # More arguments for pytest: make test PYTEST_ARGS="-k dropout"
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
@@ -27,7 +29,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help wheel demo bench check test test-all lint format develop cc-test clean preflight FORCE
+.PHONY: help wheel demo bench check test test-all lint format develop cc-test python-test executed clean preflight FORCE
 
 help:
 	@echo "For users"
@@ -36,8 +38,8 @@ help:
 	@echo "  make bench     the benchmarks next to other libraries"
 	@echo "For every change"
 	@echo "  make check     lint, C++ tests of the core, one test of each feature; TEST=path: that test"
-	@echo "  make test      C++ tests, the wheel, the Python tests on the wheel"
-	@echo "  make test-all  the same with every test and every combination, and the kernels of aarch64"
+	@echo "  make test      C++ tests, the wheel, the Python tests on the wheel and on a mock GPU"
+	@echo "  make test-all  the same with every test, and the kernels of aarch64"
 	@echo "  make cc-test   the C++ tests alone"
 	@echo "  make develop   the shared objects next to the Python files, for PYTHONPATH=."
 	@echo "  make format    ruff and clang-format;  make lint: ruff, mypy, clang-format, textlint, changing nothing"
@@ -105,20 +107,18 @@ cc-test: $(CONFIG)
 PYTEST = cd build && ../$(PY) -m pytest -n $$(($(JOBS) + 1)) --maxschedchunk 8 -p no:cacheprovider
 
 python-test: $(TESTED) $(INSTALLED)
-	$(PYTEST) ../tests $(PYTEST_ARGS)
+	$(PYTEST) --tests=$(TESTS) ../tests $(PYTEST_ARGS)
 
-test test-all test-gpu-mock: DOWNLOADS := .tools/tensorflow-gpu=2
+# The kernels that the C++ tests executed.
+executed:
+	$(PY) tools/executed.py bazel-testlogs/tests/cc/cpu
+
 # One call of Bazel compiles the wheel's libraries and runs the C++ tests.
-test test-all: BESIDE_TESTS := //:op_libraries //:kernel_libraries
-test: $(TESTED) cc-test python-test
-	tools/test_gpu_mock.sh $(PY) -n $(JOBS)
-	$(PY) tools/executed.py bazel-testlogs/tests/cc/cpu
+test: BESIDE_TESTS := //:op_libraries //:kernel_libraries
+test: $(TESTED) cc-test python-test test-gpu-mock executed
 
-test-all: $(TESTED) cc-test $(INSTALLED)
-	$(PYTEST) --tests=all ../tests $(PYTEST_ARGS)
-	tools/test_gpu_mock.sh $(PY) --tests=all -n $(JOBS)
-	$(PY) tools/executed.py bazel-testlogs/tests/cc/cpu
-	tools/test_neon.sh
+test-all: TESTS := all
+test-all: test test-neon
 
 # TEST: a Python test as pytest names it, or the label or folder of a C++ test.
 ifdef TEST

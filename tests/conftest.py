@@ -16,7 +16,7 @@ TESTS_DIR = pathlib.Path(__file__).resolve().parent
 if str(TESTS_DIR) not in sys.path:
     sys.path.insert(0, str(TESTS_DIR))
 
-from support import budget, selection  # noqa: E402
+from support import deadlines, selection  # noqa: E402
 from support.skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -28,23 +28,18 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 def pytest_addoption(parser):
     parser.addoption(
         "--tests",
-        choices=[selection.USUAL, selection.ALL],
-        help="those of `make test` (the default), or all",
-    )
-    parser.addoption(
-        "--plan", help="the tests and deadlines of this file, which support/plan.py writes"
+        choices=[selection.USUAL, selection.ALL, selection.LANDING],
+        help="those of `make test` (the default), all, or those of .ci/run: support/selection.py",
     )
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: for `make test-all` alone")
-    config.addinivalue_line("markers", "each_value: `make test` runs a part of the combinations")
-    budget.add_to(config)
+    config.pluginmanager.register(deadlines.Deadlines())
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--plan"):
-        selection.select(config, items)
+    selection.select(config, items)
 
 
 def pytest_collection_finish():

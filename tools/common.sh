@@ -55,7 +55,7 @@ apt_to_log() {
   { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "$@"; } >.tools/apt.log 2>&1 </dev/null
 }
 
-# The folder for what several clones share: compiled files, and what .ci/run remembers.
+# The folder for what several clones share: compiled files and downloads.
 cache_folder() {
   echo "${TF_RNN_OPS_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME or TF_RNN_OPS_CACHE must name a folder}/.cache}/tf_rnn_ops}"
 }

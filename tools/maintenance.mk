@@ -23,8 +23,8 @@ NIGHTLY_ARGS ?=
 # For tools/test_matrix.py, such as --only 3.12-2.18
 MATRIX_ARGS ?=
 
-.PHONY: environment lock install python-test test-wheel release test-matrix wheel-aarch64 test-aarch64 wheel-any \
-	test-nightly test-neon test-gpu-mock test-gpu gpu-kit test-export sanitize tsan exhaustive problems coverage-python fuzz \
+.PHONY: environment lock install test-wheel release test-matrix wheel-aarch64 test-aarch64 wheel-any \
+	test-nightly test-neon test-gpu-mock test-gpu gpu-kit test-export sanitize sanitize-quick tsan exhaustive problems coverage-python fuzz \
 	mutants mutants-isa mutants-python soak bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy bench-instructions docs \
 	test-docs
 
@@ -80,7 +80,7 @@ test-neon: $(TESTED) $(CONFIG)
 
 # On TensorFlow's GPU build, with a pretend CUDA driver.
 test-gpu-mock: $(TESTED) $(INSTALLED)
-	tools/test_gpu_mock.sh $(PY) -n $(JOBS) $(PYTEST_ARGS)
+	tools/test_gpu_mock.sh $(PY) --tests=$(TESTS:landing=usual) -n $(JOBS) $(PYTEST_ARGS)
 
 # On a machine with a GPU: make test-gpu TENSORFLOW='tensorflow[and-cuda]~=2.21.0'
 test-gpu: $(TESTED) $(INSTALLED)
@@ -97,6 +97,11 @@ test-export: $(TESTED) develop
 sanitize: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=asan //tests/cc/...
+
+# The corpora of the fuzzers, and steppers.
+sanitize-quick: $(TESTED) $(CONFIG)
+	tools/need_gtest.sh
+	$(BAZEL) test --config=asan //tests/cc/fuzz/... //tests/cc/step/...
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(TESTED) $(CONFIG)

@@ -7,87 +7,50 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-from collections.abc import Callable
 
 import pytest
 
-from support import budget
-
-# The Keras that has everything that a test asks for.
-KERAS = "3.15"
+from support import deadlines
 
 
-def _minor(version):
-    return [int(part) for part in version.split(".")[:2]]
+def _is_older(package, version):
+    installed = importlib.metadata.version(package)
+    return [int(n) for n in installed.split(".")[:2]] < [int(n) for n in version.split(".")]
 
 
-def _old_keras():
-    return _minor(importlib.metadata.version("keras")) < _minor(KERAS)
+def _tensorflow():
+    return importlib.metadata.packages_distributions()["tensorflow"][0]
 
 
-def _old_tensorflow():
-    import tensorflow as tf
+_PRETEND = os.environ.get("TF_RNN_OPS_TEST_PRETEND_GPU") == "1"
+_ON_A_GPU = os.environ.get("TF_RNN_OPS_TEST_DEVICE", "").startswith("GPU") and not _PRETEND
+# The CPU build of PyTorch is not in every package index; tools/setup_venv.sh says so.
+_NO_TORCH = importlib.util.find_spec("torch") is None
+# Older than those that have everything that a test asks for.
+_OLD_KERAS = _is_older("keras", "3.15")
+_OLD_TENSORFLOW = _is_older(_tensorflow(), "2.21")
 
-    from tf_rnn_ops.native import versions
-
-    return _minor(tf.__version__) < _minor(versions.TENSORFLOW[-1])
-
-
-def _on_a_gpu():
-    device = os.environ.get("TF_RNN_OPS_TEST_DEVICE", "CPU:0")
-    return device.startswith("GPU") and os.environ.get("TF_RNN_OPS_TEST_PRETEND_GPU") != "1"
-
-
-def _no_torch():
-    return importlib.util.find_spec("torch") is None
-
-
-def _always():
-    return True
-
-
-# {whether they hold here: regular expressions for the whole reasons that pytest prints}.
-ALLOWED: dict[Callable[[], bool], tuple[str, ...]] = {
-    _always: (
-        # A run with deadlines, which names the files: the next run has them, or the run fails.
-        re.escape(budget.LATE),
-        re.escape(budget.TOO_LATE),
-        r"needs chromium and the site of make docs; .*",
-        # The machine.
-        r"this CPU has no \w+",
-        r"there is one CPU",
-        r"about instructions of x86-64",
-        r"there is a GPU, so it would run",
-        r"no headers of Python or no compiler",
-    ),
-    _on_a_gpu: (
-        r"on a GPU, the tool has run this test",
-        r"peaks of memory say it under the pretend driver only",
-    ),
-    # The CPU build of PyTorch is not in every package index; tools/setup_venv.sh says so.
-    _no_torch: (r"could not import 'torch': .*", r"needs torch"),
-    _old_tensorflow: (
-        r"there are no ops for XLA.*",
-        r"no library for XLA was built",
-        r"stacks forbid XLA without the ops for it",
-        r"this TensorFlow has another pfor",
-        r"TensorFlow's package lacks the headers of XLA's FFI",
-    ),
-    _old_keras: (
-        r"this Keras (has|sets) .*",
-        r"Keras [\d.]+ has no \w+ inputs",
-        r"no optional inputs",
-    ),
-}
-
-
-def is_allowed(reason: str) -> bool:
-    """Whether a test may be skipped here for a reason."""
-    return any(
-        re.fullmatch(pattern, reason) and holds()
-        for holds, patterns in ALLOWED.items()
-        for pattern in patterns
-    )
+# Where a skip is allowed, and regular expressions for the whole reasons that pytest prints.
+ALLOWED = (
+    (True, deadlines.LATE),
+    (True, r"needs chromium and the site of make docs; .*"),
+    (True, r"this CPU has no \w+"),
+    (True, r"there is one CPU"),
+    (True, r"about instructions of x86-64"),
+    (True, r"there is a GPU, so it would run"),
+    (True, r"no headers of Python or no compiler"),
+    (_ON_A_GPU, r"on a GPU, the tool has run this test"),
+    (_ON_A_GPU, r"peaks of memory say it under the pretend driver only"),
+    (_NO_TORCH, r"could not import 'torch': .*|needs torch"),
+    (_OLD_TENSORFLOW, r"there are no ops for XLA.*"),
+    (_OLD_TENSORFLOW, r"no library for XLA was built"),
+    (_OLD_TENSORFLOW, r"stacks forbid XLA without the ops for it"),
+    (_OLD_TENSORFLOW, r"this TensorFlow has another pfor"),
+    (_OLD_TENSORFLOW, r"TensorFlow's package lacks the headers of XLA's FFI"),
+    (_OLD_KERAS, r"this Keras (has|sets) .*"),
+    (_OLD_KERAS, r"Keras [\d.]+ has no \w+ inputs"),
+    (_OLD_KERAS, r"no optional inputs"),
+)
 
 
 def _judge(report):
@@ -95,7 +58,7 @@ def _judge(report):
     if report.skipped and not hasattr(report, "wasxfail"):
         file, line, message = report.longrepr
         reason = message.removeprefix("Skipped: ")
-        if not is_allowed(reason):
+        if not any(holds and re.fullmatch(pattern, reason) for holds, pattern in ALLOWED):
             report.outcome = "failed"
             report.longrepr = (
                 f"{file}:{line}: skipped, because: {reason}\n"
