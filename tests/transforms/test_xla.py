@@ -1,5 +1,6 @@
 """The ops compiled by XLA: the bits of the same calls outside of it, and the same errors."""
 
+import itertools
 import re
 
 import numpy as np
@@ -97,15 +98,21 @@ LINES = [
 ]
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
-@pytest.mark.parametrize("line", LINES)
-def test_results_and_gradients(line, dtype):
+TYPES = ("float32", "float64", "bfloat16", "float16")
+
+
+@pytest.mark.parametrize(
+    "case",
+    all_but(list(itertools.product(LINES, TYPES)), *zip(LINES, itertools.cycle(TYPES))),
+    ids="-".join,
+)
+def test_results_and_gradients(case):
+    line, dtype = case
     for run in ("training", "inference")[: 1 + ("run=" not in line)]:
         problem = grammar.parse(f"{line} type={dtype}" + f" run={run}" * ("run=" not in line))
-        case = values.case(problem)
-        got = problem_ops.run(problem, case)
-        call_laws.under_xla(laws.Subject(problem, case, got, decided=True))
+        call = values.case(problem)
+        got = problem_ops.run(problem, call)
+        call_laws.under_xla(laws.Subject(problem, call, got, decided=True))
 
 
 @pytest.mark.parametrize("mode", layer_cases.MODES)
@@ -417,7 +424,6 @@ def test_time_that_is_chosen_at_run_time(rng):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("chosen", all_but([None, "rows", "steps"], "rows"))
 @pytest.mark.parametrize("mode", all_but(["lstm", "gru"], "gru"))
 def test_second_order(mode, chosen, rng):
