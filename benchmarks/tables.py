@@ -4,9 +4,6 @@ import statistics
 
 # {key of a number of bytes in a row's memory, as the library reports it: heading}.
 OWN = {
-    "reserve": "reserve",
-    "forward_scratch": "scratch, forward",
-    "backward_scratch": "scratch, backward",
     "workspace": "workspace",
     "scratchpad": "scratchpad",
 }

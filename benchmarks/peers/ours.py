@@ -1,12 +1,10 @@
 """The ops of tf_rnn_ops, as users call them, and TensorFlow's own BlockLSTMV2."""
 
 import functools
-import pathlib
 
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import kernel_sizes
 from benchmarks.peers import Unsupported, ours_int8
 
 _MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
@@ -23,10 +21,10 @@ def make(variant, threads):
     if variant == "block":
         return _Block(tf_rnn_ops.raw_ops, version)
     if variant == "packed":
-        return _Packed(tf_rnn_ops.raw_ops, version, threads)
+        return _Packed(tf_rnn_ops.raw_ops, version)
     if variant == "jit":
-        return _Stack(tf_rnn_ops.raw_ops, version, threads, jit=True)
-    return _Stack(tf_rnn_ops.raw_ops, version, threads)
+        return _Stack(tf_rnn_ops.raw_ops, version, jit=True)
+    return _Stack(tf_rnn_ops.raw_ops, version)
 
 
 class _Peer:
@@ -67,17 +65,6 @@ class _Peer:
 
 
 class _Stack(_Peer):
-    def __init__(self, ops, version, threads, jit=False):
-        super().__init__(ops, version, jit)
-        self.threads = threads
-
-    def own_memory(self, problem, training):
-        import tf_rnn_ops
-
-        package = pathlib.Path(tf_rnn_ops.__file__).parent
-        isa = tf_rnn_ops.cpu_isa()
-        return kernel_sizes.sizes(package, isa, problem, training, self.threads) or {}
-
     def prepare(self, problem, x, dy, weights, training):
         p = problem
         if p.dropout:
@@ -117,9 +104,6 @@ class _Packed(_Stack):
     """Inference with weights that are packed before, as in oneDNN."""
 
     int8 = True
-
-    def own_memory(self, problem, training):
-        return {} if problem.dtype == "int8" else super().own_memory(problem, training)
 
     def prepare(self, problem, x, dy, weights, training):
         if problem.dtype != "int8":
