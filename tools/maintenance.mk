@@ -144,7 +144,7 @@ bench-streaming: $(TESTED) $(INSTALLED)
 	$(PY) -m benchmarks.streaming --kernels $(KERNELS) --output bench_output/streaming.json $(STREAMING_ARGS)
 
 bench-costs: $(TESTED) $(INSTALLED)
-	$(PY) -m benchmarks.shape_costs --output bench_output/shape_costs.json $(COSTS_ARGS)
+	$(PY) -m benchmarks.run costs --output bench_output/costs $(COSTS_ARGS)
 
 # Beside the counts of the last landing, benchmarks/instructions.txt. INSTRUCTIONS_ARGS=--store writes that file.
 bench-instructions: $(CONFIG)
