@@ -107,7 +107,7 @@ PYTEST = cd build && ../$(PY) -m pytest -n $$(($(JOBS) + 1)) --maxschedchunk 8 -
 python-test: $(TESTED) $(INSTALLED)
 	$(PYTEST) ../tests $(PYTEST_ARGS)
 
-test test-all test-gpu-mock: DOWNLOADS := .tools/tensorflow-gpu=2
+test test-all test-gpu-mock: DOWNLOADS = $(shell . tools/common.sh && cache_folder)/tensorflow-gpu=2
 # One call of Bazel compiles the wheel's libraries and runs the C++ tests.
 test test-all: BESIDE_TESTS := //:op_libraries //:kernel_libraries
 test: $(TESTED) cc-test python-test
