@@ -101,7 +101,7 @@ def slowdowns(row):
 
 
 def markdown(results):
-    """The table of docs/history/performance.md: milliseconds, medians over the rounds."""
+    """The table of `make bench`: milliseconds, medians over the rounds."""
     names = peers_of(results)
     machine = results["machine"]
     out = [
