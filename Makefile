@@ -113,6 +113,7 @@ python-test: $(TESTED) $(INSTALLED)
 executed:
 	$(PY) tools/executed.py bazel-testlogs/tests/cc/cpu
 
+test test-gpu-mock: DOWNLOADS = $(shell . tools/common.sh && cache_folder)/tensorflow-gpu=2
 # One call of Bazel compiles the wheel's libraries and runs the C++ tests.
 test: BESIDE_TESTS := //:op_libraries //:kernel_libraries
 test: $(TESTED) cc-test python-test test-gpu-mock executed

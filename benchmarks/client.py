@@ -34,30 +34,25 @@ class Worker:
     and would occupy CPUs during the call of the next library.
 
     Args:
-        name: The name of the library in tables.
-        spec: The module of benchmarks.peers to import and, after a colon, a variant.
+        name: The name of the library in the table of benchmarks.peers.
         threads: The number of threads.
-        prefix: A command that runs its arguments, such as the command of benchmarks.quota.
+        device: TensorFlow's name of a device, or "" for the CPU.
+        clock: "wall" or "cpu".
     """
 
-    def __init__(self, name, spec, threads, prefix=()):
+    def __init__(self, name, threads, device="", clock="wall"):
         self.name = name
         # The package under test is the installed package. Only the folder benchmarks comes from the source
         # tree.
         env = dict(os.environ, PYTHONPATH=os.environ.get("BENCH_PYTHONPATH", ""))
-        env["CUDA_VISIBLE_DEVICES"] = (
-            "-1"  # otherwise the ops would run on a GPU, and each process would reserve its memory
-        )
-        self._command = [
-            *prefix,
-            sys.executable,
-            "-c",
-            _START,
-            str(ROOT),
-            spec,
-            "--threads",
-            str(threads),
-        ]
+        if device.startswith("GPU"):
+            # All processes use one GPU. Without this variable the first TensorFlow reserves all of its memory.
+            env["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+        else:
+            # Otherwise the ops would run on a GPU, and each process would reserve its memory.
+            env["CUDA_VISIBLE_DEVICES"] = "-1"
+        options = ["--threads", str(threads), "--device", device, "--clock", clock]
+        self._command = [sys.executable, "-c", _START, str(ROOT), name, *options]
         self._env = env
         self._start()
 
@@ -111,7 +106,7 @@ class Worker:
         self._ask(do="prepare", problem=problem, training=training, save=str(save))
 
     def time(self, runs):
-        """The seconds of each of `runs` runs."""
+        """The seconds of one of `runs` runs."""
         return self._ask(do="time", runs=runs)["seconds"]
 
     def memory(self, problem, training):

@@ -14,8 +14,6 @@ _REPLACED = (
     ("Keras", ("Keras", "Keras jit"), "tf_rnn_ops Keras"),
     ("TensorFlow", ("TF BlockLSTMV2",), "tf_rnn_ops BlockLSTM"),
 )
-_OTHERS = "the fastest other library"
-_COLORS = {"inference": "#1b6ca8", "training": "#c2522b"}
 _CELLS = {"lstm": "LSTM", "gru": "GRU", "tanh": "SimpleRNN"}
 # Told apart by their forms, too.
 _MARKERS = {"lstm": ("o", "#0072b2"), "gru": ("s", "#d55e00"), "tanh": ("^", "#009e73")}
@@ -34,11 +32,6 @@ def ratios(row):
         there = [times.pop(name) for name in names if name in times]
         if there:
             found[series] = min(there) / times.get(counterpart, ours)
-    others = [
-        time for name, time in times.items() if name not in (*report.OURS, *report.OTHER_TYPES)
-    ]
-    if others:
-        found[_OTHERS] = min(others) / ours
     return found
 
 
@@ -48,27 +41,6 @@ def words(problem):
     more = f", {layers} layers" if layers > 1 else ""
     steps = f"{problem['T']} step{'s' if problem['T'] > 1 else ''}"
     return f"batch {problem['B']}, {steps}, {problem['H']} units{more}"
-
-
-def draw(results, folder):
-    """Writes one SVG for each series and number of threads.
-
-    Args:
-        results: The results that benchmarks.run writes.
-        folder: The folder for the files, a pathlib.Path.
-    """
-    charts = {}
-    for row in results["rows"]:
-        if report.own(row)[0]:
-            for series, ratio in ratios(row).items():
-                chart = charts.setdefault((series, row["threads"]), {})
-                problem = row["problem"]
-                name = f"{_CELLS.get(problem['cell'], problem['cell'])}, {words(problem)}"
-                chart.setdefault(name, []).append((row["mode"], ratio))
-    for (series, threads), chart in charts.items():
-        name = series.split()[-1].lower()
-        title = f"Speed-up over {series}: {results['machine']['cpu']}, {threads} threads"
-        _draw_speedups(chart, title, folder / f"speedup_{name}_{threads}.svg")
 
 
 def _pyplot():
@@ -87,36 +59,6 @@ def _save(figure, path):
     _pyplot().close(figure)
     lines = (line.rstrip() for line in path.read_text().splitlines())
     path.write_text("\n".join(lines) + "\n")
-
-
-def _draw_speedups(chart, title, path):
-    """Draws bars for {name of a group: [(mode, ratio)]}."""
-    figure, axis = _pyplot().subplots(figsize=(8.5, 0.62 * len(chart) + 0.9))
-    for place, bars in enumerate(chart.values()):
-        for k, (mode, ratio) in enumerate(bars):
-            at = place + (k - (len(bars) - 1) / 2) * 0.36
-            axis.barh(at, ratio, 0.33, color=_COLORS[mode])
-            text = f"{mode} {ratio:.1f} x" if ratio < 9.95 else f"{mode} {ratio:.0f} x"
-            axis.annotate(
-                text,
-                (ratio, at),
-                (4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=9,
-                color=_COLORS[mode],
-            )
-    axis.axvline(1, color="black", linewidth=1)
-    axis.set_yticks(range(len(chart)), list(chart))
-    axis.invert_yaxis()
-    largest = max(ratio for bars in chart.values() for _, ratio in bars)
-    axis.set_xlim(0, largest * 1.25)
-    axis.xaxis.get_major_locator().set_params(integer=True)
-    axis.set_xlabel("times as fast (at the line: equally fast)")
-    axis.set_title(title, loc="left", fontsize=11)
-    axis.spines[["top", "right", "left"]].set_visible(False)
-    axis.tick_params(axis="y", length=0)
-    _save(figure, path)
 
 
 def draw_layers(results, path):

@@ -1,10 +1,13 @@
 """The problems of a benchmark: their text form, their data and their floating-point operations."""
 
 import dataclasses
+import itertools
 import pathlib
+import re
 
 import numpy as np
 
+SHAPES = pathlib.Path(__file__).resolve().parent / "shapes"
 # {cell that only Keras's layers and our layers have: (base cell, arguments)}.
 LAYER_CELLS = {
     "lstm_hard_sigmoid": ("lstm", {"recurrent_activation": "hard_sigmoid"}),
@@ -17,7 +20,10 @@ LAYER_CELLS = {
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "sigmoid": 1}
 GATES |= {"ProjectedLSTM": 4, "LayerNormLSTM": 4}
 GATES |= {name: GATES[cell] for name, (cell, _) in LAYER_CELLS.items()}
-CELLS = ("lstm", "gru", "tanh", "relu", *LAYER_CELLS)
+# A model of Dense, LSTM layers and Dense, which only benchmarks.peers.steppers has.
+MODEL = "dense_lstm"
+GATES[MODEL] = 4
+CELLS = ("lstm", "gru", "tanh", "relu")
 # {type of a problem: bytes of a weight}. With int8 only the weights are int8, and the rest is float32.
 BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
 
@@ -26,7 +32,7 @@ BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
 class Problem:
     """A recurrent network and the size of its input."""
 
-    cell: str  # lstm, gru, tanh, relu, or one of LAYER_CELLS
+    cell: str  # one of CELLS or LAYER_CELLS, or MODEL
     T: int
     B: int
     I: int  # noqa: E741 - the project's letter for the input size
@@ -77,7 +83,7 @@ def parse(line):
         cell, sizes = words[0], [int(w) for w in words[1:7]]
         dropout = float(options.pop("dropout", 0))
         problem = Problem(cell, *sizes, *words[7:8], dropout=dropout)
-        if cell not in CELLS or len(sizes) < 4 or min(sizes) < 1 or len(words) > 8 or options:
+        if cell not in GATES or len(sizes) < 4 or min(sizes) < 1 or len(words) > 8 or options:
             raise ValueError
         if problem.D not in (1, 2) or problem.dtype not in BYTES:
             raise ValueError
@@ -88,17 +94,27 @@ def parse(line):
     except (ValueError, IndexError, TypeError):
         raise ValueError(
             f"not a problem: {line!r}; expected 'cell T B I H [L] [D] [dtype] [dropout=RATE]' with "
-            f"cell one of {', '.join(CELLS)}, dtype one of {', '.join(BYTES)} and 0 <= RATE < 1; int8 "
-            "has only the first four cells and no RATE"
+            f"cell one of {', '.join([*CELLS, *LAYER_CELLS, MODEL])}, dtype one of {', '.join(BYTES)} and 0 <= RATE < 1; int8 "
+            f"has only {', '.join([*CELLS, MODEL])} and no RATE"
         ) from None
     return problem
 
 
-def read(path):
-    """The problems of a shapes file."""
-    lines = pathlib.Path(path).read_text().splitlines()
+def expand(line):
+    """The lines of a line with choices: "lstm {1,3} 8 64 64" is two lines."""
+    parts = [part.split(",") for part in re.split(r"[{}]", line)]
+    parts[::2] = [[",".join(part)] for part in parts[::2]]
+    return ["".join(words) for words in itertools.product(*parts)]
+
+
+def read(name):
+    """The problems of a file of shapes, of such a file in benchmarks/shapes, or of a line."""
+    path = pathlib.Path(name)
+    if not path.exists():
+        path = SHAPES / f"{name}.txt"
+    lines = [name] if " " in str(name) and not path.exists() else path.read_text().splitlines()
     lines = [line.split("#")[0].strip() for line in lines]
-    return [parse(line) for line in lines if line]
+    return [parse(one) for line in lines if line for one in expand(line)]
 
 
 def make_data(problem, seed=0):

@@ -4,6 +4,11 @@ Every library runs in its own process. For each problem the results are compared
 alternate, round by round, so that a disturbance affects all of them. A problem whose measurements spread
 too far gets more rounds. Each turn begins with a run that is not timed, because the caches contain the
 data of another process. Times include the packing of weights and transposes that a user needs.
+
+`step` times calls of a few steps that carry the state, on one thread, in CPU time. `gpu` and `gpu_layers` time
+a device as a training loop does: many calls and one synchronisation at the end. `costs` compares layouts and
+lengths. Their libraries and other arguments are in benchmarks.peers.DEFAULTS. `gpu --device CPU:0` is only a test
+of this program.
 """
 
 import argparse
@@ -11,29 +16,29 @@ import dataclasses
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-from benchmarks import float64, machine, memory, peers, plots, problems, report, settings
+from benchmarks import float64, loop, machine, memory, peers, problems, report, settings
 from benchmarks.client import ROOT, Worker, WorkerError
 
-SHAPES = pathlib.Path(__file__).resolve().parent / "shapes"
-# A turn lasts about this long, so that clocks and caches settle.
-TURN_SECONDS = 0.06
 # A problem is measured again if the relative distance between the quartiles is larger.
 SPREAD = 0.15
 # Largest difference between libraries, relative to the largest value, that counts as agreement. For
 # bfloat16 it is about eight times its eps, because some libraries round states at every step. For int8 it
 # is about eight times the step of 7 bits, which some libraries have for activations.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 6e-2, "int8": 0.12}
+# On a GPU products in TF32, which the frameworks allow, round their operands to 10 bits, in bfloat16 to 7.
+GPU_TOLERANCE = TOLERANCE | {"float32": 3e-2, "bfloat16": 2e-1}
 
 
 def parse_args(argv):
     parser = _make_parser()
+    first = parser.parse_args(argv)
+    parser.set_defaults(**peers.DEFAULTS.get(first.like or first.shapes[0], peers.DEFAULTS[""]))
     args = parser.parse_args(argv)
     unknown = set(args.peers) - set(peers.ALL)
     if unknown:
@@ -42,6 +47,12 @@ def parse_args(argv):
         parser.error("--rounds must be at least 1")
     if not 0 <= args.busy <= len(os.sched_getaffinity(0)):
         parser.error("--busy must be at most the number of cores")
+    if args.memory and args.device:
+        parser.error("--memory is for the CPU")
+    try:
+        args.problems = [p for name in args.shapes for p in problems.read(name)]
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     return args
 
 
@@ -50,84 +61,72 @@ def _make_parser():
         description=__doc__.splitlines()[0],
         epilog="Example: python -m benchmarks.run lstm gru --mode inference --threads 1 2",
     )
-    parser.add_argument(
+    parser.set_defaults(carried=False)
+    add = parser.add_argument
+    add(
         "shapes",
         nargs="*",
         default=["lstm"],
-        help="files of shapes, or names in benchmarks/shapes (default: lstm); first 'step': python -m benchmarks.step "
-        "with the other arguments",
+        help="files of shapes, names in benchmarks/shapes, or shapes in quotes (default: lstm)",
     )
-    parser.add_argument(
+    add(
+        "--like",
+        choices=[name for name in peers.DEFAULTS if name],
+        help="use the libraries and settings of that file of shapes (default: the first of the shapes)",
+    )
+    add(
         "--mode",
         choices=["inference", "training", "both"],
         default="both",
-        help="what to time (default: %(default)s)",
+        help="what to time (default: both)",
     )
-    parser.add_argument(
+    add(
         "--threads",
         type=int,
         nargs="*",
         default=[len(os.sched_getaffinity(0))],
         help="numbers of threads, each measured (default: the usable cores)",
     )
-    parser.add_argument(
-        "--peers",
-        nargs="*",
-        default=list(peers.ALL),
-        help=f"implementations to time (default: all of {', '.join(peers.ALL)})",
-    )
-    parser.add_argument(
+    add("--peers", nargs="*", metavar="NAME", help=f"some of {', '.join(peers.ALL)}")
+    add("--base", metavar="NAME", help="also print times as multiples of that library's")
+    add(
         "--rounds",
         type=int,
         default=7,
-        help="rounds, each with a turn of every implementation; more where times vary (default: %(default)s)",
+        help="rounds, each with a turn of every library; more where times vary (default: %(default)s)",
     )
-    _add_reports(parser)
-    return parser
-
-
-def _add_reports(parser):
-    """Adds the arguments that are not about what to time."""
-    parser.add_argument(
+    add("--clock", choices=["wall", "cpu"], default="wall", help="the time (default: wall)")
+    add("--device", default="", help="TensorFlow's name of the device (default: the CPU)")
+    add(
         "--output",
         type=pathlib.Path,
         default=pathlib.Path("bench_output"),
         help="folder for the results (default: %(default)s)",
     )
-    parser.add_argument("--no-plots", action="store_true", help="write no pictures")
-    parser.add_argument(
+    add(
         "--isa",
         choices=["avx2"],
         help="hide from every library what the CPU has beyond that (default: nothing)",
     )
-    parser.add_argument(
+    add(
         "--busy",
         type=int,
         default=0,
         metavar="N",
         help="measure each shape also with N cores taken by other processes (default: %(default)s)",
     )
-    parser.add_argument(
-        "--memory",
-        action="store_true",
-        help="also measure the peak memory, in a process for each implementation",
-    )
+    add("--memory", action="store_true", help="also measure the peak memory of each library")
+    return parser
 
 
-def shapes_path(name):
-    path = pathlib.Path(name)
-    return path if path.exists() else SHAPES / f"{name}.txt"
-
-
-def start_workers(names, threads):
-    """The workers of the libraries that are present, and {absent library: reason}. Prints the reasons."""
+def start_workers(args, threads):
+    """The workers of the libraries that are present, and {absent library: reason}."""
     workers, absent = [], {}
-    for name in names:
+    for name in args.peers:
         try:
-            workers.append(Worker(name, peers.ALL[name], threads))
+            workers.append(Worker(name, threads, args.device, args.clock))
         except WorkerError as error:
             absent[name] = str(error)
-            print(f"  absent: {name}: {error}", flush=True)
     return workers, absent
 
 
@@ -143,8 +142,20 @@ def compare(reference, other, tolerance):
     return worst
 
 
-def prepare(workers, problem, training, folder):
-    """Compares all results with one of them, or for int8 with float64.
+def exact(problem, carried):
+    """The results in float64, of one call or of two that carry the state; None where there are none."""
+    if problem.cell not in problems.CELLS:
+        return None
+    x, _, weights = problems.make_data(problem)
+    if not carried:
+        return {"y": float64.run(problem, x, weights)} if problem.dtype == "int8" else None
+    twice = dataclasses.replace(problem, T=2 * problem.T)
+    y = float64.run(twice, np.concatenate([x, x]), weights)
+    return {"first": y[: problem.T], "second": y[problem.T :]}
+
+
+def prepare(workers, problem, training, args, folder):
+    """Compares all results with float64 if there are such results, or with one of them.
 
     Among the results the reference is our float32 if the row has it, or else the first.
 
@@ -152,11 +163,10 @@ def prepare(workers, problem, training, folder):
         The workers that can run the problem and agree, {other worker: reason}, and the largest relative
         difference of each.
     """
-    ready, left_out, differences, reference = [], {}, {}, None
-    if problem.dtype == "int8":
-        x, _, weights = problems.make_data(problem)
-        reference = {"y": float64.run(problem, x, weights)}
-    for i, worker in enumerate(sorted(workers, key=lambda w: w.name not in report.FLOAT32)):
+    ready, left_out, differences = [], {}, {}
+    reference = exact(problem, args.carried)
+    tolerance = (GPU_TOLERANCE if args.device else TOLERANCE)[problem.dtype]
+    for i, worker in enumerate(sorted(workers, key=lambda w: not report.is_our_float32(w.name))):
         save = folder / f"{i}.npz"
         try:
             worker.prepare(dataclasses.asdict(problem), training, save)
@@ -165,7 +175,7 @@ def prepare(workers, problem, training, folder):
             if reference is None:
                 reference = results
             else:
-                differences[worker.name] = compare(reference, results, TOLERANCE[problem.dtype])
+                differences[worker.name] = compare(reference, results, tolerance)
             ready.append(worker)
         except WorkerError as error:
             left_out[worker.name] = str(error)
@@ -173,34 +183,17 @@ def prepare(workers, problem, training, folder):
     return ready, left_out, differences
 
 
-def spread(seconds):
-    if len(seconds) < 2:
-        return 0.0
-    low, middle, high = statistics.quantiles(seconds, n=4)
-    return (high - low) / middle
-
-
 def measure(workers, rounds, attempts=3):
-    """The seconds per run of each worker: one median for each round."""
-    runs = {}
-    for worker in workers:
-        worker.time(2)
-        runs[worker.name] = max(1, round(TURN_SECONDS / min(worker.time(2))))
-    seconds = {worker.name: [] for worker in workers}
-    for _ in range(attempts):
-        for _ in range(rounds):
-            for worker in workers:
-                seconds[worker.name].append(statistics.median(worker.time(runs[worker.name])))
-        if all(spread(s) <= SPREAD for s in seconds.values()):
-            break
-    return seconds
+    """The seconds per run of each worker in each turn."""
+    times = {worker.name: worker.time for worker in workers}
+    return loop.take_turns(times, rounds, attempts=attempts, largest_spread=SPREAD)
 
 
 def measure_memory(workers, problem, training, threads):
     """The bytes of each worker's library, in a new process for each."""
     results = {}
     for worker in workers:
-        fresh = Worker(worker.name, peers.ALL[worker.name], threads)
+        fresh = Worker(worker.name, threads)
         try:
             results[worker.name] = fresh.memory(dataclasses.asdict(problem), training)
         except WorkerError as error:
@@ -217,12 +210,12 @@ def peak(threads):
     command = [sys.executable, "-m", "benchmarks.machine"]
     done = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
     rate, by = done.stdout.split()
-    print(f"  GEMM peak {float(rate):.0f} GFLOP/s ({by})", flush=True)
+    print(f"{count} threads, GEMM peak {float(rate):.0f} GFLOP/s ({by})", flush=True)
     return float(rate)
 
 
 def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
-    ready, left_out, differences = prepare(workers, problem, training, folder)
+    ready, left_out, differences = prepare(workers, problem, training, args, folder)
     seconds = measure(ready, args.rounds) if ready else {}
     row = {
         "problem": dataclasses.asdict(problem),
@@ -247,35 +240,29 @@ def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
-    if argv[:1] == ["step"]:
-        from benchmarks import step
-
-        return step.main(argv[1:])
     args = parse_args(argv)
     settings.restrict(args.isa)
-    todo = [p for name in args.shapes for p in problems.read(shapes_path(name))]
     modes = {"both": [False, True], "inference": [False], "training": [True]}[args.mode]
     args.output.mkdir(parents=True, exist_ok=True)
     results = {
         "machine": machine.describe(),
         "command": argv,
         "busy": args.busy,
+        "base": args.base,
         "rounds": args.rounds,
         "versions": {},
+        "absent": {},
         "rows": [],
     }
     with tempfile.TemporaryDirectory() as folder:
         for threads in args.threads:
-            print(f"{threads} thread(s)", flush=True)
-            gemm_peak = peak(threads)
-            workers, absent = start_workers(args.peers, threads)
+            gemm_peak = None if args.device else peak(threads)
+            workers, results["absent"] = start_workers(args, threads)
             results["versions"].update({w.name: w.version for w in workers})
-            results["absent"] = absent
+            print("\n".join(report.head(w.name for w in workers)), flush=True)
             try:
-                for problem in todo:
-                    for training in modes:
-                        if not problem.has_mode(training):
-                            continue
+                for problem in args.problems:
+                    for training in filter(problem.has_mode, modes):
                         row = run_problem(
                             workers,
                             problem,
@@ -286,17 +273,17 @@ def main(argv=None):
                             pathlib.Path(folder),
                         )
                         results["rows"].append(row)
-                        print(report.line(row), flush=True)
+                        print(report.line(row, [w.name for w in workers], args.base), flush=True)
+                        # After each row, so that an interrupted run has the rows so far.
                         (args.output / "results.json").write_text(json.dumps(results, indent=1))
+                        (args.output / "results.md").write_text(report.markdown(results))
             finally:
                 for worker in workers:
                     worker.close()
-    (args.output / "results.md").write_text(report.markdown(results))
-    if not args.no_plots:
-        plots.draw(results, args.output)
-    print(
-        f"written: {args.output}/results.json, results.md" + ("" if args.no_plots else " and plots")
-    )
+    print("\n".join([*report.absences(results), report.summary(results["rows"])]))
+    print(f"written: {args.output}/results.json, results.md")
+    if not any(report.own(row)[0] for row in results["rows"]):
+        sys.exit("tf_rnn_ops ran no problem")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Times single steps (T=1) that carry the state: the cost of a call in TensorFlow and of our kernel.
 
-    python -m benchmarks.streaming [--kernels PROGRAM] [--output FILE]
+    python -m benchmarks.streaming [SHAPES ...] [--kernels PROGRAM] [--output FILE]
 
 Calls: a tf.function with the same signature (x, h and, for LSTM, c as inputs; h and c as outputs) that
 computes nothing, as the lower bound; then the raw ops, our Keras layer, Keras's layer, and Keras's cell.
@@ -15,9 +15,8 @@ import os
 import pathlib
 import statistics
 import subprocess
-import time
 
-from benchmarks import machine
+from benchmarks import loop, machine, problems
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -26,19 +25,13 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 def parse_args(argv):
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
-        epilog="Example: python -m benchmarks.streaming --cells gru --units 128",
+        epilog="Example: python -m benchmarks.streaming 'gru 1 1 128 128'",
     )
     parser.add_argument(
-        "--cells",
+        "shapes",
         nargs="*",
-        choices=["lstm", "gru"],
-        default=["lstm", "gru"],
-        help="layers to time (default: lstm gru)",
-    )
-    parser.add_argument("--batch", type=int, default=1, help="sequences (default: %(default)s)")
-    parser.add_argument("--input", type=int, default=128, help="features (default: %(default)s)")
-    parser.add_argument(
-        "--units", type=int, default=256, help="units of the layer (default: %(default)s)"
+        default=["streaming"],
+        help="as in benchmarks.run, LSTM and GRU of one step (default: streaming)",
     )
     parser.add_argument(
         "--steps", type=int, default=500, help="steps of a loop (default: %(default)s)"
@@ -56,9 +49,6 @@ def parse_args(argv):
         help="rounds, each with a turn of every implementation (default: %(default)s)",
     )
     parser.add_argument(
-        "--calls", type=int, default=300, help="calls in a round (default: %(default)s)"
-    )
-    parser.add_argument(
         "--kernels",
         type=pathlib.Path,
         help="the program bench_kernels, to time also the kernel without TensorFlow (default: leave it out)",
@@ -67,7 +57,7 @@ def parse_args(argv):
     return parser.parse_args(argv)
 
 
-def steps_of(cell, batch, width, units):
+def steps_of(problem):
     """The variants, {name: function from x [B, I] and states [B, H] to new states}, with common weights."""
     import keras
     import numpy as np
@@ -77,8 +67,9 @@ def steps_of(cell, batch, width, units):
     from tf_rnn_ops import raw_ops
     from tf_rnn_ops.keras.dispatch import params as op_params
 
+    cell, batch, width, units = problem.cell, problem.B, problem.I, problem.H
     has_c = cell == "lstm"
-    kind = {"lstm": "LSTM", "gru": "GRU"}[cell]
+    kind = cell.upper()
     stock = getattr(keras.layers, kind)(units, return_state=True)
     ours = getattr(tf_rnn_ops.keras, kind)(units, return_state=True)
     for layer in (stock, ours):
@@ -88,7 +79,8 @@ def steps_of(cell, batch, width, units):
     stock.set_weights(weights)
     ours.set_weights(weights)
     kernel, recurrent, bias = (tf.constant(w) for w in weights)
-    params = getattr(op_params, cell)(kernel, recurrent, bias)
+    make_params = op_params.one_bias if has_c else op_params.gru
+    params = make_params(kernel, recurrent, bias)
     nothing = tf.zeros([])
     lengths = tf.ones([batch], tf.int32)
 
@@ -148,60 +140,48 @@ def loop_of(step, count):
     return run
 
 
-def kernel_seconds(args, cell):
+def kernel_seconds(args, problem):
     """The time of the kernel without TensorFlow, from bench_kernels; None without that program."""
     if args.kernels is None:
         return None
-    shape = f"{cell} 1 {args.batch} {args.input} {args.units}"
+    shape = f"{problem.cell} 1 {problem.B} {problem.I} {problem.H}"
     command = [str(args.kernels), "--threads", str(args.threads), "--rounds", str(args.rounds)]
     done = subprocess.run([*command, shape], check=True, capture_output=True, text=True)
     cells = [line.split("|") for line in done.stdout.splitlines() if "| forward |" in line]
     return float(cells[-1][5]) / 1e3
 
 
-def measure(variants, args, per_call):
-    """The median seconds of a step of each variant. The variants alternate."""
-    calls = {name: max(1, args.calls // per_call) for name in variants}
-    seconds = {name: [] for name in variants}
-    for run in variants.values():
-        run()
-    for _ in range(args.rounds):
-        for name, run in variants.items():
-            start = time.perf_counter()
-            for _ in range(calls[name]):
-                result = run()
-            result[0].numpy()
-            seconds[name].append((time.perf_counter() - start) / calls[name] / per_call)
-    return {name: statistics.median(s) for name, s in seconds.items()}
+def measure(functions, inputs, args, per_call):
+    """The median seconds of a step of each function, whose call has `per_call` steps."""
+    times = {n: loop.seconds_of(lambda f=f: f(*inputs)) for n, f in functions.items()}
+    seconds = loop.take_turns(times, args.rounds)
+    return {name: statistics.median(s) / per_call for name, s in seconds.items()}
 
 
-def run_cell(args, cell):
+def run_problem(args, problem):
     import numpy as np
     import tensorflow as tf
 
-    steps = steps_of(cell, args.batch, args.input, args.units)
+    steps = steps_of(problem)
     rng = np.random.default_rng(1)
 
     def tensor(*shape):
         return tf.constant(rng.standard_normal(shape).astype("f4") * 0.3)
 
-    inputs = [tensor(args.batch, args.input)]
-    inputs += [tensor(args.batch, args.units) for _ in range(2 if cell == "lstm" else 1)]
+    inputs = [tensor(problem.B, problem.I)]
+    inputs += [tensor(problem.B, problem.H) for _ in range(2 if problem.cell == "lstm" else 1)]
     functions = {name: tf.function(step) for name, step in steps.items()}
     want = functions["Keras cell"](*inputs)
     for name, function in functions.items():
         if name != "nothing":
             for got, expected in zip(function(*inputs), want, strict=True):
                 np.testing.assert_allclose(got, expected, atol=1e-5, err_msg=name)
-    calls = measure({n: (lambda f=f: f(*inputs)) for n, f in functions.items()}, args, 1)
     loops = {n: tf.function(loop_of(step, args.steps)) for n, step in steps.items()}
-    looped = measure({n: (lambda f=f: f(*inputs)) for n, f in loops.items()}, args, args.steps)
     return {
-        "cell": cell,
-        "problem": f"{cell} T=1 B={args.batch} I={args.input} H={args.units}",
-        "kernel": kernel_seconds(args, cell),
-        "call": calls,
-        "loop": looped,
+        "problem": problem.name,
+        "kernel": kernel_seconds(args, problem),
+        "call": measure(functions, inputs, args, 1),
+        "loop": measure(loops, inputs, args, args.steps),
     }
 
 
@@ -224,13 +204,13 @@ def table(rows):
             "| | call | over nothing | Keras layer | in a loop | over nothing | Keras cell |",
             "| --- | --- | --- | --- | --- | --- | --- |",
         ]
-        call, loop = row["call"], row["loop"]
+        call, looped = row["call"], row["loop"]
         for name in call:
-            extra = [call[name] - call["nothing"], loop[name] - loop["nothing"]]
+            extra = [call[name] - call["nothing"], looped[name] - looped["nothing"]]
             out.append(
                 f"| {name} | {call[name] * 1e6:.1f} | {extra[0] * 1e6:.1f} | "
-                f"{call['Keras layer'] / call[name]:.2f} | {loop[name] * 1e6:.1f} | "
-                f"{extra[1] * 1e6:.1f} | {loop['Keras cell'] / loop[name]:.2f} |"
+                f"{call['Keras layer'] / call[name]:.2f} | {looped[name] * 1e6:.1f} | "
+                f"{extra[1] * 1e6:.1f} | {looped['Keras cell'] / looped[name]:.2f} |"
             )
         out.append("")
     return "\n".join(out)
@@ -243,7 +223,7 @@ def main(argv=None):
 
     tf.config.threading.set_intra_op_parallelism_threads(args.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    rows = [run_cell(args, cell) for cell in args.cells]
+    rows = [run_problem(args, problem) for name in args.shapes for problem in problems.read(name)]
     text = table(rows)
     print(text)
     if args.output:

@@ -4,9 +4,6 @@ import statistics
 
 # {key of a number of bytes in a row's memory, as the library reports it: heading}.
 OWN = {
-    "reserve": "reserve",
-    "forward_scratch": "scratch, forward",
-    "backward_scratch": "scratch, backward",
     "workspace": "workspace",
     "scratchpad": "scratchpad",
 }
@@ -34,12 +31,14 @@ def extra(results):
             "",
         ]
         out += _table(measured, _peaks)
+    reported = [row for row in measured if _own(row)]
+    if reported:
         out += [
             "",
             "The memory that the libraries report for a call, in MB, without its inputs and results:",
             "",
         ]
-        out += _table(measured, _own)
+        out += _table(reported, _own)
     if any(row.get("differences") for row in rows):
         worst = {}
         for row in rows:

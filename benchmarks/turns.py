@@ -11,6 +11,8 @@ import pathlib
 import statistics
 import subprocess
 
+from benchmarks import problems
+
 
 class Program:
     """A running bench_kernels for one shape."""
@@ -87,10 +89,8 @@ def shapes_of(arguments):
     for argument in arguments:
         path = pathlib.Path(argument)
         lines = path.read_text().splitlines() if path.is_file() else [argument]
-        for line in lines:
-            shape = line.partition("#")[0].strip()
-            if shape:
-                yield shape
+        shapes = (line.partition("#")[0].strip() for line in lines)
+        yield from (shape for line in shapes if line for shape in problems.expand(line))
 
 
 def main(argv=None):

@@ -76,6 +76,39 @@ build_cache() {
   fi
 }
 
+# shared_download NAME VERSION COMMAND...: sets `downloaded` to a folder that all clones share and that the
+# command has filled. If the folder does not exist, the command runs with the path of a new folder as its last argument.
+# The folder gets its name when the command has succeeded, so that an interrupted download is never used. It is in .tools
+# if the cache cannot be written. The lock in use_lock lasts as long as the script and its processes:
+# no clone removes a folder in use. Folders that no script has used for two weeks are removed.
+shared_download() {
+  local name=$1 version=$2 folder old lock
+  shift 2
+  command -v flock >/dev/null || die "flock not found: install util-linux"
+  if ! folder=$(cache_folder)/$name || ! mkdir -p "$folder" 2>/dev/null || [ ! -w "$folder" ]; then
+    echo "$folder cannot be written: the download goes into .tools/$name (TF_RNN_OPS_CACHE names another folder)" >&2
+    folder=$PWD/.tools/$name
+    mkdir -p "$folder"
+  fi
+  exec {lock}<"$folder"
+  flock -n "$lock" || with_progress "waiting for another clone, which installs into $folder" "$folder" flock -w 1800 "$lock" ||
+    die "another process has installed into $folder for half an hour: look for it with fuser $folder"
+  downloaded=$folder/$version
+  if [ ! -d "$downloaded" ]; then
+    rm -rf "$folder/new"
+    mkdir "$folder/new"
+    "$@" "$folder/new" || return
+    mv "$folder/new" "$downloaded"
+  fi
+  touch "$downloaded"
+  exec {use_lock}<"$downloaded"
+  flock -s "$use_lock"
+  while read -r old; do
+    flock -n "$old" rm -rf "$old" || true
+  done < <(find "$folder" -mindepth 1 -maxdepth 1 -mtime +13)
+  exec {lock}<&-
+}
+
 # The minor versions of TensorFlow that the sources fit, oldest first, one a line.
 tensorflow_versions() {
   sed -n '/^TENSORFLOW = /s/[^"]*"\([^"]*\)"[^"]*/\1\n/gp' tf_rnn_ops/native/versions.py | sed '/^$/d'

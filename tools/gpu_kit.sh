@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$here/tools/common.sh"
 [ $# = 1 ] || [ $# = 2 ] || die "usage: tools/gpu_kit.sh FOLDER [COMMIT]"
 rm -rf "$1"
-mkdir -p "$1/tests/gpu" "$1/tools" "$1/benchmarks"
+mkdir -p "$1/tests/gpu" "$1/tools"
 kit=$(cd "$1" && pwd)
 cd "$here"
 bash tests/gpu/core/build.sh "$kit"
@@ -15,7 +15,6 @@ strip --strip-unneeded "$kit/libcore.so"
 cp -r tests/gpu/core tests/gpu/__init__.py "$kit/tests/gpu/"
 cp -r tests/support "$kit/tests/"
 cp tools/verification_page.py tools/engine_table.py "$kit/tools/"
-cp benchmarks/__init__.py benchmarks/gpu_core.py "$kit/benchmarks/"
 cp cc/gpu/engine_rows.inc "$kit/"
 if [ $# = 2 ]; then
   old=$(mktemp -d)

@@ -5,9 +5,7 @@ KERNELS_ARGS ?= benchmarks/shapes/lstm.txt benchmarks/shapes/gru.txt
 STREAMING_ARGS ?=
 ACCURACY_ARGS ?=
 COSTS_ARGS ?=
-THREADS_ARGS ?=
 INSTRUCTIONS_ARGS ?=
-EXPORTED_ARGS ?=
 SOAK_ARGS ?= --seconds 600
 # What `make problems` runs, for random cases of the ops, random ONNX graphs, and random models and their
 # exported files. Each goes on where it stopped.
@@ -25,7 +23,7 @@ MATRIX_ARGS ?=
 
 .PHONY: environment lock install test-wheel release test-matrix wheel-aarch64 test-aarch64 wheel-any \
 	test-nightly test-neon test-gpu-mock test-gpu gpu-kit test-export sanitize sanitize-quick tsan exhaustive problems coverage-python fuzz \
-	mutants mutants-isa mutants-python soak bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy bench-instructions docs \
+	mutants mutants-isa mutants-python soak bench-kernels bench-streaming bench-costs bench-accuracy bench-instructions docs \
 	test-docs
 
 # What the other targets need, and nothing else: the first step of .ci/run.
@@ -98,10 +96,11 @@ sanitize: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=asan //tests/cc/...
 
-# The corpora of the fuzzers, and steppers.
+# The corpora of the fuzzers, and steppers, on the baseline kernels alone: the others take minutes to compile.
 sanitize-quick: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
-	$(BAZEL) test --config=asan //tests/cc/fuzz/... //tests/cc/step/...
+	$(BAZEL) test --config=asan -- //tests/cc/fuzz/... //tests/cc/step/... \
+		-//tests/cc/fuzz:kernels_replay_test -//tests/cc/step:dense_test
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(TESTED) $(CONFIG)
@@ -151,14 +150,7 @@ bench-streaming: $(TESTED) $(INSTALLED)
 	$(PY) -m benchmarks.streaming --kernels $(KERNELS) --output bench_output/streaming.json $(STREAMING_ARGS)
 
 bench-costs: $(TESTED) $(INSTALLED)
-	$(PY) -m benchmarks.shape_costs --output bench_output/shape_costs.json $(COSTS_ARGS)
-
-bench-threads: $(TESTED) $(INSTALLED)
-	tools/setup_bench.sh
-	$(PY) -m benchmarks.threads $(THREADS_ARGS)
-
-bench-exported: $(TESTED) develop
-	PYTHONPATH=. $(PY) -m benchmarks.exported --output bench_output/exported.json $(EXPORTED_ARGS)
+	$(PY) -m benchmarks.run costs --output bench_output/costs $(COSTS_ARGS)
 
 # Beside the counts of the last landing, benchmarks/instructions.txt. INSTRUCTIONS_ARGS=--store writes that file.
 bench-instructions: $(CONFIG)

@@ -151,7 +151,8 @@ def make_steps(device, folder, page=None, short=False):
     checked = ["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
     checked += ["--target-processes", "all", "--kernel-regex", "kns=block_lstm"]
     checked += [*core, "--only", "block"]
-    benchmark = [python, "-c", _BENCHMARK, str(ROOT), "--device", device, "--output", str(folder)]
+    benchmark = [python, "-c", _BENCHMARK, str(ROOT), "gpu", "--device", device]
+    benchmark += ["--output", str(folder / "benchmark")]
     if short:
         benchmark += ["--rounds", "3", "--peers", *_STACK_PEERS]
 
@@ -178,12 +179,12 @@ def make_steps(device, folder, page=None, short=False):
 
 
 _IMPORT = "import tensorflow, tf_rnn_ops; print('TensorFlow', tensorflow.__version__)"
-# The names in benchmarks/gpu.py, without the BlockLSTM ops.
-_STACK_PEERS = ("tf_rnn_ops", "TensorFlow CudnnRNNV3", "PyTorch")
+# The libraries of `benchmarks.run gpu`, without the BlockLSTM ops.
+_STACK_PEERS = ("tf_rnn_ops", "TF CudnnRNNV3", "PyTorch")
 # The source tree comes after the installed packages in the path, so that the installed tf_rnn_ops is used.
 _BENCHMARK = (
     "import sys; sys.path = [p for p in sys.path if p] + [sys.argv.pop(1)]; "
-    "from benchmarks.gpu import main; main()"
+    "from benchmarks.run import main; main()"
 )
 # Steps whose whole output is a part of the report.
 _TABLES = {"benchmark"}

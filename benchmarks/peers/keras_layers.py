@@ -4,19 +4,17 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.peers import Unsupported
-from benchmarks.problems import LAYER_CELLS
+from benchmarks.peers import Unsupported, tensorflow_peer
+from benchmarks.problems import CELLS, LAYER_CELLS
 
 
-def make(variant, threads):
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+def make(variant, threads, device=""):
+    tensorflow_peer.set_up(threads, device)
     jit = variant.endswith("jit")
     if variant.startswith("ours"):
         import tf_rnn_ops.keras
 
-        version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
-        return _Keras(tf_rnn_ops.keras, version, jit)
+        return _Keras(tf_rnn_ops.keras, tensorflow_peer.our_version(), jit)
     version = f"keras {keras.__version__}, tensorflow {tf.__version__}"
     return _Keras(keras.layers, version, jit)
 
@@ -86,7 +84,9 @@ def layer(layers, problem, weights):
     return layer
 
 
-class _Keras:
+class _Keras(tensorflow_peer.TensorFlowPeer):
+    cells = (*CELLS, *LAYER_CELLS)
+
     def __init__(self, layers, version, jit=False):
         self.layers = layers
         self.jit = jit
@@ -121,14 +121,7 @@ class _Keras:
         # Each library draws other masks, so the results without dropout are compared.
         self._without_dropout = tf.function(lambda: forward(x, False)) if p.dropout else None
 
-    def run(self):
-        self._last = self._step()
-        np.asarray(self._last[-1])  # waits for it; .numpy() would copy it
-
     def result(self):
         if self._without_dropout is not None:
-            return {"y": self._without_dropout().numpy().transpose(1, 0, 2)}
-        return {
-            n: tf.cast(v, tf.float32).numpy().transpose(1, 0, 2)
-            for n, v in zip(["y", "dx"], self._last, strict=False)
-        }
+            return {"y": self._without_dropout().numpy().swapaxes(0, 1)}
+        return {n: v.swapaxes(0, 1) for n, v in super().result().items()}

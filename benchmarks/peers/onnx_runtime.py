@@ -14,7 +14,7 @@ def make(variant, threads):
     return _OnnxRuntime(threads)
 
 
-def _quantize(model):
+def quantize(model):
     """The model with int8 weights that have one scale for each column, as ONNX Runtime's own tool makes it."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -33,15 +33,20 @@ def _quantize(model):
     return model
 
 
+def session(model, threads):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+
+
 class _OnnxRuntime:
     int8 = True
     version = f"onnxruntime {onnxruntime.__version__}"
 
     def __init__(self, threads):
-        self.options = onnxruntime.SessionOptions()
-        self.options.intra_op_num_threads = threads
-        self.options.inter_op_num_threads = 1
-        self.options.log_severity_level = 3
+        self.threads = threads
 
     def prepare(self, problem, x, dy, weights, training):
         if problem.dtype == "bfloat16":
@@ -50,10 +55,8 @@ class _OnnxRuntime:
         if problem.dtype == "int8":
             if problem.cell != "lstm":
                 raise Unsupported("int8 for LSTM only")
-            model = _quantize(model)
-        self.session = onnxruntime.InferenceSession(
-            model, self.options, providers=["CPUExecutionProvider"]
-        )
+            model = quantize(model)
+        self.session = session(model, self.threads)
         self.feed = {"x": x}
 
     def run(self):

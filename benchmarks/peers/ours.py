@@ -1,100 +1,75 @@
-"""The ops of tf_rnn_ops, as users call them, and TensorFlow's own BlockLSTMV2."""
+"""The ops of tf_rnn_ops, as users call them, and TensorFlow's own ops of the same names."""
 
 import functools
-import pathlib
 
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import kernel_sizes
-from benchmarks.peers import Unsupported, ours_int8
+from benchmarks.peers import Unsupported, ours_int8, tensorflow_peer
 
 _MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
 
 
-def make(variant, threads):
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-    if variant == "tensorflow":
-        return _Block(tf.raw_ops, f"tensorflow {tf.__version__}")
-    import tf_rnn_ops
+def make(variant, threads, device=""):
+    """Variants are the keys of _KINDS with " batch major", " random lengths" or, for TensorFlow's, "TF-"."""
+    tensorflow_peer.set_up(threads, device)
+    stock = variant.startswith("TF-")
+    kind = _KINDS[variant.removeprefix("TF-").split()[0]]
+    if stock:
+        peer = kind(tf.raw_ops, f"tensorflow {tf.__version__}")
+    else:
+        import tf_rnn_ops
 
-    version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
-    if variant == "block":
-        return _Block(tf_rnn_ops.raw_ops, version)
-    if variant == "packed":
-        return _Packed(tf_rnn_ops.raw_ops, version, threads)
-    if variant == "jit":
-        return _Stack(tf_rnn_ops.raw_ops, version, threads, jit=True)
-    return _Stack(tf_rnn_ops.raw_ops, version, threads)
+        peer = kind(tf_rnn_ops.raw_ops, tensorflow_peer.our_version())
+    peer.jit, peer.traced = variant == "jit", variant == "jit" or bool(device)
+    peer.time_major, peer.random_lengths = "batch major" not in variant, "random" in variant
+    return peer
 
 
-class _Peer:
-    """Calls `forward(*variables)` eagerly or, in training, with its gradients in a tf.function.
+class _Peer(tensorflow_peer.TensorFlowPeer):
+    """Calls `forward(*variables)`, in training with its gradients.
 
-    With `jit` XLA compiles a function of the call in both cases.
+    In a tf.function in training, on a device, and with jit, which XLA then compiles.
     """
 
-    def __init__(self, ops, version, jit=False):
+    def __init__(self, ops, version):
         self.ops = ops
         self.version = version
-        self.jit = jit
 
     def _trace(self, forward, variables, dy, training):
-        if not training:
-            step = lambda: [forward(*variables)]  # noqa: E731
-            self._step = tf.function(step, jit_compile=True) if self.jit else step
-            return
-
         def step():
+            if not training:
+                return [forward(*variables)]
             with tf.GradientTape() as tape:
                 tape.watch(variables)
                 y = forward(*variables)
             return [y] + tape.gradient(y, variables, dy)
 
-        self._step = tf.function(step, jit_compile=self.jit)
-
-    def run(self):
-        self._last = self._step()
-        np.asarray(self._last[-1])  # waits for it; .numpy() would copy it
-
-    def result(self):
-        names = ["y", "dx"]
-        values = {
-            n: tf.cast(v, tf.float32).numpy() for n, v in zip(names, self._last, strict=False)
-        }
-        return values
+        function = tf.function(step, jit_compile=self.jit)
+        self._step = function if training or self.traced else step
 
 
 class _Stack(_Peer):
-    def __init__(self, ops, version, threads, jit=False):
-        super().__init__(ops, version, jit)
-        self.threads = threads
-
-    def own_memory(self, problem, training):
-        import tf_rnn_ops
-
-        package = pathlib.Path(tf_rnn_ops.__file__).parent
-        isa = tf_rnn_ops.cpu_isa()
-        return kernel_sizes.sizes(package, isa, problem, training, self.threads) or {}
-
     def prepare(self, problem, x, dy, weights, training):
         p = problem
         if p.dropout:
             raise Unsupported("problems without dropout only")
         flat = [w.ravel() for ws in weights for w in ws[:2]] + [b for ws in weights for b in ws[2:]]
         dtype = tf.as_dtype(p.dtype)
+        x, dy = self._major(x), self._major(dy)
         x, params, dy = (tf.cast(v, dtype) for v in (x, np.concatenate(flat), dy))
-        h = tf.zeros((p.L * p.D, p.B, p.H), dtype)
+        h = tf.zeros(self._state_shape(p), dtype)
         # WHY made once: an eager tf.zeros takes longer than a short call.
         c = h if p.cell == "lstm" else tf.zeros((), dtype)
-        lengths = tf.fill((p.B,), p.T)
+        lengths = self._lengths(p)
 
         network = {
             "rnn_mode": _MODES[p.cell],
             "direction": "bidirectional" if p.D == 2 else "unidirectional",
         }
         call = self._op(p, params, network, training)
+        if not self.time_major:
+            network["time_major"] = False
 
         def forward(x, params):
             return call(
@@ -112,14 +87,61 @@ class _Stack(_Peer):
         """The result of one call."""
         return functools.partial(self.ops.CudnnRNNV3, is_training=training)
 
+    def _major(self, values):
+        """[T, B, n] as the op takes it."""
+        return values if self.time_major else np.ascontiguousarray(values.swapaxes(0, 1))
+
+    def _state_shape(self, p):
+        return (p.L * p.D, p.B, p.H) if self.time_major else (p.B, p.L * p.D, p.H)
+
+    def _lengths(self, p):
+        """The lengths, int32 [B]. Random ones, uniform over 1..T, are the same in every run."""
+        if not self.random_lengths:
+            return tf.fill((p.B,), p.T)
+        drawn = np.random.default_rng(7).integers(1, p.T + 1, p.B)
+        return tf.constant(drawn.astype(np.int32))
+
+    def result(self):
+        # Results of other lengths are not compared.
+        found = {} if self.random_lengths else super().result()
+        return found if self.time_major else {n: v.swapaxes(0, 1) for n, v in found.items()}
+
+
+class _Layer(_Stack):
+    """LayerRNN."""
+
+    def prepare(self, problem, x, dy, weights, training):
+        p = problem
+        if (p.L, p.D, p.dtype, p.dropout) != (1, 1, "float32", 0):
+            raise Unsupported("one unidirectional float32 layer only")
+        mode = _MODES[p.cell]
+        x, dy = tf.constant(self._major(x)), tf.constant(self._major(dy))
+        kernel, recurrent, bias = ours_int8.layer_weights(mode, weights[0]).values()
+        h, lengths = tf.zeros((p.B, p.H)), self._lengths(p)
+        c = h if p.cell == "lstm" else tf.zeros(())
+
+        def forward(x, kernel, recurrent, bias):
+            return self.ops.LayerRNN(
+                input=x,
+                input_h=h,
+                input_c=c,
+                kernel=kernel,
+                recurrent_kernel=recurrent,
+                bias=bias,
+                sequence_lengths=lengths,
+                rnn_mode=mode,
+                is_training=training,
+                time_major=self.time_major,
+            ).output
+
+        values = [tf.constant(w) for w in (kernel, recurrent, bias)]
+        self._trace(forward, [x, *values], dy, training)
+
 
 class _Packed(_Stack):
     """Inference with weights that are packed before, as in oneDNN."""
 
     int8 = True
-
-    def own_memory(self, problem, training):
-        return {} if problem.dtype == "int8" else super().own_memory(problem, training)
 
     def prepare(self, problem, x, dy, weights, training):
         if problem.dtype != "int8":
@@ -175,3 +197,6 @@ class _Block(_Peer):
             return [result.h, gradients.x_grad, gradients.w_grad, gradients.b_grad]
 
         self._step = tf.function(step)
+
+
+_KINDS = {"stack": _Stack, "layer": _Layer, "packed": _Packed, "block": _Block, "jit": _Stack}

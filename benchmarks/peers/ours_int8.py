@@ -16,18 +16,24 @@ def _quantize(weights):
     return np.rint(weights / scale).astype(np.int8), scale
 
 
-def _arguments(mode, weights):
-    """The weights of a layer as LayerRNN has them, in int8."""
+def layer_weights(mode, weights):
+    """The weights of a layer as LayerRNN has them: kernel [I, G*H], recurrent_kernel and bias."""
     order = _ORDER[mode]
 
     def columns(values):  # [G*H, n] to [n, G*H]
         parts = np.split(values, len(order))
-        return np.concatenate([parts[k] for k in order]).T
+        return np.ascontiguousarray(np.concatenate([parts[k] for k in order]).T)
 
     w_ih, w_hh, b_ih, b_hh = (columns(w) for w in weights)
-    arrays = {"bias": np.stack([b_ih, b_hh]) if mode == "gru" else b_ih + b_hh}
-    for name, matrix in (("kernel", w_ih), ("recurrent_kernel", w_hh)):
-        arrays[name], arrays[f"{name}_scale"] = _quantize(matrix)
+    bias = np.stack([b_ih, b_hh]) if mode == "gru" else b_ih + b_hh
+    return {"kernel": w_ih, "recurrent_kernel": w_hh, "bias": bias}
+
+
+def _arguments(mode, weights):
+    """These weights in int8."""
+    arrays = layer_weights(mode, weights)
+    for name in ("kernel", "recurrent_kernel"):
+        arrays[name], arrays[f"{name}_scale"] = _quantize(arrays[name])
     return {name: tf.constant(array) for name, array in arrays.items()}
 
 

@@ -9,9 +9,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-import tf_rnn_ops
 import tf_rnn_ops.keras
-from benchmarks.peers import Unsupported, keras_layers
+from benchmarks.peers import Unsupported, keras_layers, tensorflow_peer
 
 _FLOAT = 1  # TF_FLOAT
 
@@ -61,7 +60,7 @@ class _SavedModel:
     int8 = True
 
     def __init__(self, threads):
-        self.version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
+        self.version = tensorflow_peer.our_version()
         self._api = _Api()
         # -1: graphs run on the calling thread, as in the other libraries (docs/serving.md).
         self._config = tf.compat.v1.ConfigProto(

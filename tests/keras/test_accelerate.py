@@ -29,7 +29,6 @@ def untouched():
     )
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("mask", ["no_mask", "right", "holes"])
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_same_results(name, mask, rng, op_calls):

@@ -91,9 +91,7 @@ def test_a_model_that_was_quantized_after_training(optimizer, x, y):
     assert tf_rnn_ops.keras.compare(model, x, y, repeats=1, print_fn=None).difference < 0.1
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("trained", [False, True])
-@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(("trained", "scaled"), [(False, False), (True, True)])
 def test_variables_without_weight_decay(x, y, trained, scaled):
     optimizer = keras.optimizers.AdamW(0.01, weight_decay=5.0)
     model = compiled(keras.optimizers.LossScaleOptimizer(optimizer) if scaled else optimizer)
@@ -107,7 +105,6 @@ def test_variables_without_weight_decay(x, y, trained, scaled):
 DECAYING = [name for name in ("AdamW", "Muon") if hasattr(keras.optimizers, name)]
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("name", DECAYING)
 @pytest.mark.parametrize(
     ("pattern", "trained"), [("enc/", True), ("^forward", False), ("^kernel", True)]

@@ -1,5 +1,7 @@
 """The layers pack their weights once for inference, and never use old ones."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras
 from support import subproc
+from support.selection import all_but
 from tf_rnn_ops import raw_ops
 
 UNITS = 16
@@ -103,11 +106,24 @@ def _load(model, x, folder=None):
     model.load_weights(folder / "w.weights.h5")
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("change", (_fit, _set_weights, _assign, _load))
-@pytest.mark.parametrize("name", LAYERS)
-def test_old_weights_are_never_used(name, change, x, tmp_path):
+CHANGES = {"fit": _fit, "set_weights": _set_weights, "assign": _assign, "load": _load}
+
+
+@pytest.mark.parametrize(
+    "case",
+    all_but(
+        list(itertools.product(LAYERS, CHANGES)),
+        ("LSTM", "fit"),
+        ("GRU", "set_weights"),
+        ("SimpleRNN", "load"),
+        ("CudnnLSTM", "fit"),
+        ("CudnnGRU", "assign"),
+    ),
+    ids="-".join,
+)
+def test_old_weights_are_never_used(case, x, tmp_path):
     """Functions that were traced before the change, in all ways that a model is called."""
+    name, change = case
     model = _model(name)
     model.compile(keras.optimizers.Adam(0.05), "mse")
     function = tf.function(lambda x: model(x, training=False))
@@ -118,7 +134,7 @@ def test_old_weights_are_never_used(name, change, x, tmp_path):
     )
     before = [call() for call in calls]
     for _ in range(2):
-        change(model, x, *([tmp_path] if change is _load else []))
+        CHANGES[change](model, x, *([tmp_path] if change == "load" else []))
         want = _same_weights(model, name)(x).numpy()
         for call, old in zip(calls, before):
             got = call()

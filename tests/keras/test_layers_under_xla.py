@@ -1,5 +1,7 @@
 """The Keras layers where XLA compiles them: on the op, with the results of the same model without."""
 
+import itertools
+
 import compare_layers as compare
 import keras
 import numpy as np
@@ -37,10 +39,14 @@ def data(rng):
     return x, np.ones((24, 1), "float32")
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("mask", [False, True], ids=["no_mask", "mask"])
-@pytest.mark.parametrize("name", all_but(LAYERS, "GRU", "CudnnGRU"))
-def test_fit_evaluate_and_predict(name, mask, rng, op_calls):
+@pytest.mark.parametrize(
+    "case",
+    all_but(list(itertools.product(LAYERS, [False, True])), ("GRU", True), ("CudnnGRU", False)),
+    ids=str,
+)
+def test_fit_evaluate_and_predict(case, rng, op_calls):
+    """With masks and without."""
+    name, mask = case
     x, y = data(rng)
     if name == "LSTM":
         y = np.ones((24, 7, 1), "float32")
@@ -74,12 +80,18 @@ def test_the_last_of_steps_that_are_chosen_at_run_time(rng):
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.each_value
-@pytest.mark.each_value
-@pytest.mark.parametrize("sequences", [False, True])
-@pytest.mark.parametrize("zero", [False, True])
-@pytest.mark.parametrize("how", ["forwards", "backwards", "both"])
-def test_masks_of_steps_that_are_chosen_at_run_time(how, zero, sequences, rng):
+@pytest.mark.parametrize(
+    "case",
+    all_but(
+        list(itertools.product(["forwards", "backwards", "both"], [False, True], [False, True])),
+        ("forwards", True, False),
+        ("backwards", False, False),
+        ("both", True, True),
+    ),
+    ids=str,
+)
+def test_masks_of_steps_that_are_chosen_at_run_time(case, rng):
+    how, zero, sequences = case
     layer = tf_rnn_ops.keras.LSTM(
         3, go_backwards=how == "backwards", return_sequences=sequences, zero_output_for_mask=zero
     )
@@ -121,11 +133,14 @@ def test_a_tensorflow_that_does_not_tell_where_xla_compiles(rng, monkeypatch):
             function(keep, stack)
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("row", ["00111", "10110"], ids=["left", "hole"])
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"go_backwards": True}, {"num_layers": 2, "dropout": 0.3}, {"time_major": True}],
+    ("options", "row"),
+    [
+        ({}, "00111"),
+        ({"go_backwards": True}, "10110"),
+        ({"num_layers": 2, "dropout": 0.3}, "00111"),
+        ({"time_major": True}, "10110"),
+    ],
     ids=str,
 )
 def test_stacks_refuse_masks_that_are_not_padding_on_the_right(options, row, rng):

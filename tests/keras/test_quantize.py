@@ -65,7 +65,6 @@ def check_steps(mode, outputs, x, initial, weights, tolerance, **functions):
         states[0] = outputs[:, t].astype(np.float64)
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("activation", ["relu", "linear", "sigmoid", "hard_sigmoid"])
 @pytest.mark.parametrize("name", ["LSTM", "GRU", "GRU reset before", "SimpleRNN"])
 def test_activations(name, activation, x):
@@ -120,7 +119,6 @@ def test_weights_that_are_not_finite(name, value, x):
     assert weight.dtype == "float32" and layer.quantization_mode is None
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "bfloat16"])
 @pytest.mark.parametrize("name", all_but(LAYERS, "LSTM", "GRU", "projection"))
 def test_bfloat16(name, policy, x):
@@ -388,7 +386,6 @@ def test_xla_leaves_out_int8(x):
 # ---- Training ----
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 @pytest.mark.parametrize("name", all_but(LAYERS, "LSTM", "GRU reset before", "projection"))
 def test_gradients_in_training(name, dtype, x):

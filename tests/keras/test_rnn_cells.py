@@ -1,5 +1,7 @@
 """keras.layers.RNN around one cell or several: Keras's results, on the op."""
 
+import itertools
+
 import compare_layers as compare
 import keras
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
+from support.selection import all_but
 from tf_rnn_ops.keras import explain
 
 
@@ -78,10 +81,21 @@ def _assert_same(stock, ours, mask, rng, trainings=(False,), given=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("mask", compare.MASKS)
-@pytest.mark.parametrize("kind", CELLS)
-def test_is_keras_on_the_op(kind, mask, rng, op_calls, op_name):
+@pytest.mark.parametrize(
+    "case",
+    all_but(
+        list(itertools.product(CELLS, compare.MASKS)),
+        ("LSTMCell", "left"),
+        ("GRUCell", "no_mask"),
+        ("GRUCell, reset before", "right"),
+        ("SimpleRNNCell", "none_valid"),
+        ("list", "all_valid"),
+        ("stack", "holes"),
+    ),
+    ids="-".join,
+)
+def test_is_keras_on_the_op(case, rng, op_calls, op_name):
+    kind, mask = case
     # Each cell and each mask with the whole sequence and with the last step.
     return_sequences = (list(CELLS).index(kind) + list(compare.MASKS).index(mask)) % 2 == 0
     stock, ours = _pair(kind, return_sequences=return_sequences)

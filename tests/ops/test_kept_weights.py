@@ -114,7 +114,6 @@ def _check_updates(variables, variable, update, pack):
             _check_fresh(variables, packed)
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("which", range(3), ids=("kernel", "recurrent_kernel", "bias"))
 @pytest.mark.parametrize("name", (*UPDATES, *EAGER_UPDATES))
 def test_no_update_is_missed(name, which):
@@ -123,7 +122,6 @@ def test_no_update_is_missed(name, which):
     _check_updates(variables, variables[which], update, lambda: _pack(variables))
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("which", range(3), ids=("kernel", "recurrent_kernel", "bias"))
 @pytest.mark.parametrize("name", UPDATES)
 def test_no_update_in_a_graph_is_missed(name, which):

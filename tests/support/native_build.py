@@ -16,7 +16,7 @@ CONFIGURED = ROOT / ".tf_configure.bazelrc"
 KERNEL_HELPERS = [
     f"tests/cc/cpu/{name}.cc"
     for name in (
-        "kernel_harness", "kernel_reference", "kernel_tables", "layer_reference",
+        "guarded_buffer", "kernel_harness", "kernel_reference", "kernel_tables", "layer_reference",
         "linear_reference", "problem_line",
     )
 ]  # fmt: skip

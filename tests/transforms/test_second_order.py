@@ -95,7 +95,6 @@ def test_dropout(rng):
     _check(network, rng, _in_a_function, dropout=0.4, seed=21)
 
 
-@pytest.mark.each_value
 # Each cell with one or two pairs of functions, each pair with two or three cells; all of them are
 # differentiated once in tests/transforms.
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Registered gradients: numeric, through tapes, functions with unknown shapes, and some inputs or outputs only."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from support.bounds import assert_close
 from support.central_differences import assert_gradients
 from support.networks import block, layer, stack
 from support.reference.spec import RnnSpec
+from support.selection import all_but
 
 TYPES = ("bfloat16", "float16", "float32", "float64")
 WITHOUT_MASKS = {"input_mask": False, "recurrent_mask": False}
@@ -48,31 +50,57 @@ SMALL_SPECS = [
 ]
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("is_training", [True, False])
-@pytest.mark.parametrize("time_major", [True, False])
-@pytest.mark.parametrize("spec", SMALL_SPECS, ids=str)
-def test_numeric_stack(spec, time_major, is_training, rng):
+# (time_major, is_training)
+WAYS = list(itertools.product([True, False], repeat=2))
+
+
+@pytest.mark.parametrize(
+    "case",
+    all_but(list(itertools.product(SMALL_SPECS, WAYS)), *zip(SMALL_SPECS, itertools.cycle(WAYS))),
+    ids=str,
+)
+def test_numeric_stack(case, rng):
+    spec, (time_major, is_training) = case
     network = stack(spec, rng, (3, 3), lengths=[3, 0, 2], time_major=time_major)
     assert_gradients(functools.partial(network.loss, is_training=is_training), network.values)
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("is_training", [True, False])
-@pytest.mark.parametrize("time_major", [True, False])
-@pytest.mark.parametrize("given", [{}, WITHOUT_MASKS, {"bias": False}], ids=str)
-@pytest.mark.parametrize("mode", layer_cases.MODES)
-def test_numeric_layer(mode, given, time_major, is_training, rng):
+GIVEN = {"all": {}, "no masks": WITHOUT_MASKS, "no bias": {"bias": False}}
+
+
+@pytest.mark.parametrize(
+    "case",
+    all_but(
+        list(itertools.product(layer_cases.MODES, GIVEN, WAYS)),
+        *zip(layer_cases.MODES, itertools.cycle(GIVEN), itertools.cycle(WAYS)),
+    ),
+    ids=str,
+)
+def test_numeric_layer(case, rng):
+    mode, given, way = case
+    check_layer(mode, GIVEN[given], *way, rng)
+
+
+def check_layer(mode, given, time_major, is_training, rng):
     network = layer(mode, rng, (3, 3, 2, 3), time_major=time_major, lengths=[3, 0, 2], **given)
     assert_gradients(functools.partial(network.loss, is_training=is_training), network.values)
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("is_training", [True, False])
-@pytest.mark.parametrize("functions", layer_cases.FUNCTIONS, ids="-".join)
-@pytest.mark.parametrize("mode", layer_cases.WITH_FUNCTIONS)
-def test_numeric_layer_with_other_activations(mode, functions, is_training, rng):
-    test_numeric_layer(mode, {"functions": functions}, True, is_training, rng)
+@pytest.mark.parametrize(
+    "case",
+    all_but(
+        list(itertools.product(layer_cases.WITH_FUNCTIONS, layer_cases.FUNCTIONS, [True, False])),
+        *zip(
+            layer_cases.WITH_FUNCTIONS,
+            itertools.cycle(layer_cases.FUNCTIONS),
+            itertools.cycle([True, False]),
+        ),
+    ),
+    ids=str,
+)
+def test_numeric_layer_with_other_activations(case, rng):
+    mode, functions, is_training = case
+    check_layer(mode, {"functions": functions}, True, is_training, rng)
 
 
 # A clip that no c reaches: the gradient, which ignores the clip, is exact.
@@ -98,11 +126,17 @@ def test_registered_gradient_equals_the_reference(name, rng):
             _check(network, network.gradients(network.values, is_training=False, **attrs), name)
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("name", NETWORKS)
-def test_second_gradient_on_a_persistent_tape_equals_the_first(name, dtype, dropout, rng):
+# Each type with dropout and without.
+DROPPED = [(dtype, dropout) for dropout in (0.0, 0.5) for dtype in TYPES]
+
+
+@pytest.mark.parametrize(
+    "case",
+    all_but(list(itertools.product(NETWORKS, DROPPED)), *zip(NETWORKS, itertools.cycle(DROPPED))),
+    ids=str,
+)
+def test_second_gradient_on_a_persistent_tape_equals_the_first(case, rng):
+    name, (dtype, dropout) = case
     attrs = {"dropout": dropout} if name in STACKS else {}
     # Masks switch the layer between two kinds of kernels.
     given = WITHOUT_MASKS if name in LAYERS and dropout else {}
@@ -172,11 +206,17 @@ def _signature(tensors, how):
     return {n: tf.TensorSpec([None] * t.shape.rank, t.dtype) for n, t in tensors.items()}
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("is_training", [True, False])
-@pytest.mark.parametrize("how", ["unknown dimensions", "unknown ranks"])
-@pytest.mark.parametrize("name", NETWORKS)
-def test_function_with_unknown_shapes(name, how, is_training, rng):
+# (how, is_training)
+UNKNOWN = list(itertools.product(["unknown dimensions", "unknown ranks"], [True, False]))
+
+
+@pytest.mark.parametrize(
+    "case",
+    all_but(list(itertools.product(NETWORKS, UNKNOWN)), *zip(NETWORKS, itertools.cycle(UNKNOWN))),
+    ids=str,
+)
+def test_function_with_unknown_shapes(case, rng):
+    name, (how, is_training) = case
     sizes = [(3, 4)] if name in STACKS else [(3, 4, 2, 7), (2, 1, 9, 4)]
     problems = [NETWORKS[name](rng), *(NETWORKS[name](rng, size=size) for size in sizes)]
     if name in LAYERS and how == "unknown ranks":

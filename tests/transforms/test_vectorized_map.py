@@ -1,5 +1,7 @@
 """The ops in tf.vectorized_map and jacobians: the values of as many calls, and in one call where it can be."""
 
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,6 +11,7 @@ from support import cases, layer_cases, layer_ops, loops, packed_calls, tf_ops
 from support.quantized_case import WEIGHTS, QuantizedCase
 from support.reference import quantized
 from support.reference.spec import CELLS, RnnSpec
+from support.selection import all_but
 from tf_rnn_ops.native import xla
 from tf_rnn_ops.native.tf_internals import pfor
 
@@ -70,11 +73,20 @@ LAYER_STACKS = [
 ]
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("time_major", [True, False])
-@pytest.mark.parametrize("names", LAYER_STACKS, ids="+".join)
-@pytest.mark.parametrize("mode", layer_cases.MODES)
-def test_layer_rnn(mode, names, time_major, rng):
+# Each of LAYER_STACKS once with each.
+TIME_MAJOR = [time_major for time_major in (True, False) for _ in LAYER_STACKS]
+
+
+@pytest.mark.parametrize(
+    "case",
+    all_but(
+        list(itertools.product(layer_cases.MODES, LAYER_STACKS, [True, False])),
+        *zip(layer_cases.MODES, itertools.cycle(LAYER_STACKS), itertools.cycle(TIME_MAJOR)),
+    ),
+    ids=str,
+)
+def test_layer_rnn(case, rng):
+    mode, names, time_major = case
     case = layer_cases.layer_case(mode, (5, 4, 3, 6), rng, "float64", seed=False)
     tensors = layer_ops.tensors(case, time_major)
     elements = varied(tensors, names, rng)
@@ -127,11 +139,14 @@ def test_gradients_of_each_iteration(names, rng):
     assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements))
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("batch", [1, 2, 5])
-@pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize(
-    "spec", [RnnSpec("lstm", 2, 5, 3, "bidirectional"), RnnSpec("gru", 1, 4, 3)], ids=str
+    ("spec", "time_major", "batch"),
+    [
+        (RnnSpec("lstm", 2, 5, 3, "bidirectional"), True, 1),
+        (RnnSpec("lstm", 2, 5, 3, "bidirectional"), False, 5),
+        (RnnSpec("gru", 1, 4, 3), False, 2),
+    ],
+    ids=str,
 )
 def test_jacobian_of_a_stack(spec, time_major, batch, rng):
     case = cases.rnn_case(spec, 4, batch, rng, "float64")
@@ -221,12 +236,21 @@ QUANTIZED_STACKS = [
 ]
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("time_major", [True, False])
-@pytest.mark.parametrize("names", QUANTIZED_STACKS, ids="+".join)
-@pytest.mark.parametrize("mode", ["lstm", "gru", "gru_reset_before", "rnn_tanh"])
-def test_int8_weights(mode, names, time_major, rng):
+QUANTIZED_MODES = ("lstm", "gru", "gru_reset_before", "rnn_tanh")
+
+
+@pytest.mark.parametrize(
+    "case",
+    all_but(
+        list(itertools.product(QUANTIZED_MODES, QUANTIZED_STACKS, [True, False])),
+        # input_c is a tensor of an LSTM.
+        *zip(QUANTIZED_MODES, QUANTIZED_STACKS[::-1], itertools.cycle([False, True])),
+    ),
+    ids=str,
+)
+def test_int8_weights(case, rng):
     """One call for all iterations gives the bits of single calls, since rows do not depend on each other."""
+    mode, names, time_major = case
     case = quantized_case(mode, rng)
     packed = case.pack(ops)
     tensors = {name: tf.constant(array) for name, array in case.tensors(time_major).items()}
@@ -263,9 +287,7 @@ def test_int8_weights_of_each_iteration(name, rng):
     assert np.any(want.output[0] != want.output[1]) and np.any(want.output[1] != want.output[2])
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("jit_compile", [False, True])
-@pytest.mark.parametrize("mode", ["lstm", "gru"])
+@pytest.mark.parametrize(("mode", "jit_compile"), [("lstm", False), ("gru", True)])
 def test_sizes_that_a_graph_does_not_know(mode, jit_compile, rng):
     """With gradients of second order, whose loops over time are ops too."""
     if jit_compile and xla.unavailable() is not None:

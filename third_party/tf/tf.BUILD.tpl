@@ -52,7 +52,10 @@ cc_library(
         allow_empty = True,
     ),
     includes = ["include"],
-    visibility = ["@//cc/xla/handlers:__pkg__"],
+    visibility = [
+        "@//cc/xla/handlers:__pkg__",
+        "@//tests/cc/xla:__pkg__",
+    ],
 )
 
 # The one that TensorFlow's headers include.

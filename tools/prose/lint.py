@@ -41,6 +41,7 @@ PROSE = (
     "tests/cc/cpu/*.h",
     "tests/cc/gpu/*.cc",
     "tests/cc/gpu/*.h",
+    "tests/cc/xla/*.cc",
     "tests/gpu/*.cc",
     "tests/gpu/*.h",
     "tests/robustness/fuzz/native/*.cc",

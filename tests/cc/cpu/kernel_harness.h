@@ -16,6 +16,7 @@
 #include "cc/cpu/dispatch/kernel_table.h"
 #include "cc/cpu/kernel_args.h"
 #include "gtest/gtest.h"
+#include "tests/cc/cpu/guarded_buffer.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/cpu/kernel_tables.h"
 
@@ -31,26 +32,6 @@ double RoundTo(Dtype dtype, double v);
 // The distance from 1 to the next larger value of `dtype`.
 double Epsilon(Dtype dtype);
 const char* DtypeName(Dtype dtype);
-
-// Memory of exactly n bytes between two guards.
-class GuardedBuffer {
- public:
-  GuardedBuffer(int64_t bytes, unsigned char fill);
-  GuardedBuffer(const GuardedBuffer&) = delete;
-  ~GuardedBuffer();
-
-  unsigned char* data() { return data_; }
-  int64_t size() const { return size_; }
-  std::vector<unsigned char> Copy() const { return {data_, data_ + size_}; }
-  bool GuardsIntact() const;
-
- private:
-  void Poison(bool on) const;
-  static constexpr int64_t kGuard = 256;
-  std::unique_ptr<unsigned char[]> block_;
-  unsigned char* data_;  // 64-byte aligned
-  int64_t size_;
-};
 
 // A ParallelFor on a real team of threads.
 class TeamOfThreads {

@@ -6,7 +6,7 @@
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
 first: `stack`, `engine` (stacks without cuDNN), `block` and `layers` compare every configuration with
 float64, `persistent` is for the persistent kernels of LayerRNN, and `sanitizer` runs small ones under
-compute-sanitizer. `stack-times`, `block-times`, `layer-times` and `engine-times` measure (benchmarks/gpu_core.py), `streams`
+compute-sanitizer. `stack-times`, `block-times`, `layer-times` and `engine-times` measure (times.py), `streams`
 may hang. A check that hangs, crashes or loses the GPU costs only itself. The log
 and the report are complete up to the last check at every moment, so a run that is cut off is of
 use. With --pretend, device memory is host memory, for a mock driver, cuDNN and cuBLAS.

@@ -10,14 +10,13 @@ import isolation
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path += [str(ROOT), str(ROOT / "tests")]
+sys.path.append(str(ROOT / "tests"))
 
 from checks import block_checks, engine_checks, layer_checks, stack_checks, stream_checks  # noqa: E402
 from core import Core  # noqa: E402
 from persistent_checks import persistent_checks  # noqa: E402
 from sanitizer import sanitized_checks, sanitizer_checks  # noqa: E402
-
-from benchmarks import gpu_core  # noqa: E402
+from times import TABLES, block_times, engine_times, layer_times, stack_times  # noqa: E402
 
 # Functions of the core, by section.
 MAKERS = {
@@ -26,10 +25,10 @@ MAKERS = {
     "block": block_checks,
     "layers": layer_checks,
     "persistent": persistent_checks,
-    "stack-times": gpu_core.stack_times,
-    "block-times": gpu_core.block_times,
-    "layer-times": gpu_core.layer_times,
-    "engine-times": gpu_core.engine_times,
+    "stack-times": stack_times,
+    "block-times": block_times,
+    "layer-times": layer_times,
+    "engine-times": engine_times,
     "sanitized": sanitized_checks,
     "streams": stream_checks,
 }
@@ -64,7 +63,7 @@ def main():
     needs_cudnn = {"stack", "stack-times", "engine-times", "streams"} & set(arguments.sections)
     cudnn = f", cuDNN {core.cudnn_version()}" if needs_cudnn else ""
     print(f"device: {name}{cudnn}, PyTorch {torch.__version__}", flush=True)
-    for title, unit, columns in gpu_core.TABLES:
+    for title, unit, columns in TABLES:
         print(f"{isolation.TABLE}{title} ({unit}): | {' | '.join(columns)} |", flush=True)
     checks = (check for section in arguments.sections for check in makers[section]())
     isolation.run(checks, arguments.first, lambda: _answers(device))

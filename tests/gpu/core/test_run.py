@@ -53,7 +53,7 @@ def test_a_wrong_value_is_found(rehearse, tmp_path):
     """In a copy of the programs with another clip, next to links to what they import."""
     core = tmp_path / "tests/gpu/core"
     shutil.copytree(HERE, core, ignore=shutil.ignore_patterns("__pycache__"))
-    for link in ("tests/support", "tools", "benchmarks"):
+    for link in ("tests/support", "tools"):
         (tmp_path / link).symlink_to(ROOT / link)
     text = (core / "problems.py").read_text()
     clip = 'settings.get("cell_clip", 0.0)'

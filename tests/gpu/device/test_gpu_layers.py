@@ -12,10 +12,40 @@ import tf_rnn_ops
 import tf_rnn_ops.keras as ours
 from support import devices, infinite_values, layer_ops, subproc
 from support.layer_cases import MODES, layer_case
+from support.selection import all_but
 from tf_rnn_ops.keras.dispatch import eligibility, fused
 from tf_rnn_ops.native import xla
 
 pytestmark = pytest.mark.usefixtures("each_algorithm", "everything_else_on_the_cpu")
+
+# Mode, activation, activation of gates and type.
+INFINITE = [
+    (*case, dtype)
+    for case in infinite_values.OF_SIGMOID_GATES
+    for dtype in ("float32", "float16", "bfloat16")
+]
+USUAL_INFINITE = (
+    ("rnn", "tanh", "sigmoid", "float32"),
+    ("rnn", "sigmoid", "sigmoid", "float16"),
+    ("rnn", "hard_sigmoid", "sigmoid", "bfloat16"),
+    ("rnn", "hard_sigmoid_keras2", "sigmoid", "float32"),
+    ("rnn", "relu", "sigmoid", "float16"),
+    ("rnn", "linear", "sigmoid", "bfloat16"),
+    ("rnn_tanh", "tanh", "sigmoid", "float16"),
+    ("rnn_relu", "relu", "sigmoid", "bfloat16"),
+    ("lstm", "tanh", "sigmoid", "bfloat16"),
+    ("lstm", "sigmoid", "sigmoid", "float32"),
+    ("lstm", "hard_sigmoid", "sigmoid", "float16"),
+    ("lstm", "hard_sigmoid_keras2", "sigmoid", "bfloat16"),
+    ("lstm", "relu", "sigmoid", "float32"),
+    ("lstm", "linear", "sigmoid", "float16"),
+    ("gru", "tanh", "sigmoid", "float32"),
+    ("gru", "sigmoid", "sigmoid", "bfloat16"),
+    ("gru", "hard_sigmoid", "sigmoid", "float32"),
+    ("gru", "hard_sigmoid_keras2", "sigmoid", "float16"),
+    ("gru", "relu", "sigmoid", "bfloat16"),
+    ("gru", "linear", "sigmoid", "float32"),
+)
 
 
 # ---- The ops ----
@@ -31,10 +61,9 @@ def test_lengths_outside_of_the_sequence_give_nan(rng):
         np.testing.assert_array_equal(got[:, [0, 2]], want[:, [0, 2]])
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("case", infinite_values.OF_SIGMOID_GATES, ids="-".join)
-def test_infinite_values(case, dtype, monkeypatch):
+@pytest.mark.parametrize("case", all_but(INFINITE, *USUAL_INFINITE), ids="-".join)
+def test_infinite_values(case, monkeypatch):
+    *case, dtype = case
     if (
         dtype == "float32"
     ):  # an infinite h gives NaN in the persistent kernels, see docs/design/gpu.md

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from support import calls, cases, devices, layer_ops, packed_calls, tf_ops
+from support import calls, cases, devices, handler_calls, layer_ops, packed_calls, tf_ops
 from support.layer_cases import layer_case
 from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
@@ -24,6 +24,8 @@ PARAMETER_OPS = (
 )
 # kReserveOfProgram in cc/gpu/rnn_gpu.h.
 OF_PROGRAM = 64
+# kOtherSizes in cc/core/op/shapes.h.
+OTHER_SIZES = np.iinfo(np.int32).min
 
 pytestmark = [
     pytest.mark.usefixtures("everything_else_on_the_cpu"),
@@ -57,7 +59,7 @@ def run_compiled(call, known=()):
     return compiled(run)(tensors)
 
 
-def valid_calls(rng):
+def valid_calls(rng, steps=5, batch=3):
     """Calls of every op with a GPU kernel, made on the GPU. A reserve space belongs to its device."""
     specs = (
         (RnnSpec("lstm", 2, 6, 4, "bidirectional", num_proj=3), True),
@@ -65,12 +67,19 @@ def valid_calls(rng):
         (RnnSpec("rnn_tanh", 1, 6, 4), True),
     )
     for spec, time_major in specs:
-        found = calls.rnn_calls(devices.ops, spec, 5, 3, rng, time_major)
+        found = calls.rnn_calls(devices.ops, spec, steps, batch, rng, time_major)
         yield from found
+        yield found[1].with_attr("is_training", False)
         yield packed_calls.of_rnn(devices.ops, spec, found[-2])
         yield from calls.params_calls(spec, rng)
     for use_peephole in (True, False):
-        yield from calls.block_calls(devices.ops, (5, 3, 4, 6), rng, use_peephole)
+        yield from calls.block_calls(devices.ops, (steps, batch, 4, 6), rng, use_peephole)
+    for mode, time_major in (("lstmp", True), ("gru", False)):
+        case = layer_case(mode, (steps, batch, 4, 6), rng, "float32")
+        found = layer_ops.calls(devices.ops, case, time_major)
+        yield from found
+        yield found[0].with_attr("is_training", False)
+        yield packed_calls.of_layer(devices.ops, found[0])
 
 
 def assert_same_bits(got, want):
@@ -84,16 +93,19 @@ def assert_same_bits(got, want):
                 np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=name)
 
 
-def test_every_op_that_a_gpu_has(rng):
+@pytest.mark.parametrize(("steps", "batch"), [(5, 3), (0, 3), (5, 0)])
+def test_every_op_that_a_gpu_has(steps, batch, rng):
     seen = set()
-    for call in valid_calls(rng):
+    for call in valid_calls(rng, steps, batch):
         if call.op in PARAMETER_OPS:
             continue
         seen.add(call.op)
         want = calls.run_eagerly(devices.ops, call)
-        for known in ((), ("sequence_lengths", "seq_len_max")):
-            assert_same_bits(run_compiled(call, known), want)
-    assert seen >= {"CudnnRNNV3", "CudnnRNNBackpropV3", "CudnnRNNV3Packed", "BlockLSTMGradV2"}
+        assert_same_bits(run_compiled(call), want)
+        if not call.op.startswith("LayerRNN"):  # it reads the lengths on the device
+            assert_same_bits(run_compiled(call, ("sequence_lengths", "seq_len_max")), want)
+    # The nine handlers of cc/xla/handlers/gpu_handlers.cc.
+    assert len(seen) == 9
 
 
 def turned(tensor):
@@ -118,10 +130,9 @@ def beside_transpositions(call):
 
 def test_tensors_of_handlers_are_row_major(rng):
     """A transposition next to a call must not become a layout of its operand or of its result."""
-    layer = layer_case("lstm", (5, 3, 4, 6), rng, "float32")
-    layer_call = calls.Call("LayerRNN", layer_ops.tensors(layer), layer.attrs())
     seen = set()
-    for call in (*valid_calls(rng), layer_call):
+    found = {(call.op, call.attrs.get("time_major")): call for call in valid_calls(rng)}
+    for call in found.values():
         if call.op in PARAMETER_OPS:
             continue
         tensors = tf.nest.map_structure(lambda v: turned(tf.constant(v)), dict(call.tensors))
@@ -190,16 +201,30 @@ def test_the_reserve_space_has_the_size_for_tf32(rng):
 
 def test_dropout_with_a_seed(rng):
     case = cases.rnn_case(RnnSpec("gru", 3, 8, 4), 6, 3, rng, "float32")
-    inputs = tf_ops.rnn_tensors(case).inputs()
+    tensors = tf_ops.rnn_tensors(case)
 
-    def run(inputs, seed):
+    def forward(tensors, seed):
+        inputs = tensors.inputs()
         return ops.StatelessCudnnRNNV3(**inputs, seed=seed, dropout=0.5, **case.spec.attrs())
+
+    def backward(tensors, result):
+        return tf_ops.rnn_backward_of(ops, case, result, tensors, dropout=0.5)
 
     for number in (1, 2):
         seed = tf.constant([number, 3], tf.int64)
         with devices.scope():
-            want = run(inputs, seed)
-        assert_same_bits(compiled(run)(inputs, seed), want)
+            want = forward(tensors, seed)
+            gradients = backward(tensors, want)
+        found = compiled(lambda seed: forward(tensors, seed))(seed)
+        assert_same_bits(found, want)
+        assert_same_bits(compiled(lambda result: backward(tensors, result))(found), gradients)
+
+
+def test_each_call_drops_other_units(rng):
+    case = cases.rnn_case(RnnSpec("gru", 3, 8, 4), 6, 3, rng, "float32")
+    run = compiled(lambda: tf_ops.rnn_forward(ops, case, dropout=0.5, seed=5).output)
+    first, second = run(), run()
+    assert (first.numpy() != second.numpy()).any()
 
 
 def test_values_are_refused_when_the_computation_runs(rng):
@@ -207,9 +232,101 @@ def test_values_are_refused_when_the_computation_runs(rng):
     call = next(c for c in found if c.op == "CudnnRNNV3")
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"sequence_lengths.*6"):
         run_compiled(call.with_tensor("sequence_lengths", np.array([6, 1, 1], np.int32)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="when the compiled function ran"):
+        run_compiled(call.with_tensor("sequence_lengths", np.full(3, OTHER_SIZES, np.int32)))
     block = next(c for c in found if c.op == "BlockLSTMV2")
     with pytest.raises(tf.errors.InvalidArgumentError, match="seq_len_max"):
         run_compiled(block.with_tensor("seq_len_max", np.int64(6)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="when the compiled function ran"):
+        run_compiled(block.with_tensor("seq_len_max", np.int64(OTHER_SIZES)))
+
+
+def test_a_gradient_with_the_reserve_space_of_another_call(rng):
+    call = next(c for c in valid_calls(rng) if c.op == "CudnnRNNBackpropV3")
+    short = call.tensors["reserve_space"][:-8]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reserve_space must be the output"):
+        run_compiled(call.with_tensor("reserve_space", short))
+
+
+def test_a_program_that_was_compiled_for_another_algorithm(rng, monkeypatch):
+    """A reserve space that is too large serves both passes; one that is too small is an error."""
+    case = cases.rnn_case(RnnSpec("lstm", 2, 6, 4), 5, 3, rng, "float32")
+    sizes, programs = {}, {}
+    for algorithm in ("cudnn", "persistent"):
+        monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", algorithm)
+        programs[algorithm] = compiled(lambda: tf_ops.rnn_forward(ops, case))
+        sizes[algorithm] = programs[algorithm]().reserve_space.shape[0]
+    small, large = sorted(sizes, key=sizes.get)
+    assert sizes[small] < sizes[large]
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Compile it again"):
+        monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", large)
+        programs[small]()
+    monkeypatch.setenv("TF_RNN_OPS_GPU_ALGO", small)
+    found = programs[large]()
+    want = tf_ops.rnn_forward(devices.ops, case)
+    assert_same_bits(found, want)
+    gradients = compiled(lambda result: tf_ops.rnn_backward(ops, case, result))(found)
+    assert_same_bits(gradients, tf_ops.rnn_backward(devices.ops, case, want))
+
+
+# ---- Calls of a handler by another user of XLA ----
+
+RNN_CALL = {
+    "arguments": "3x2x3xf32 1x2x4xf32 1x2x4xf32 144xf32 2xi32",
+    "results": "3x2x4xf32 1x2x4xf32 1x2x4xf32 f32 i8",
+    "attrs": 'rnn_mode = "lstm", input_mode = "linear_input", direction = "unidirectional", '
+    "num_proj = 0 : i64, dropout = 0.0 : f32, seed = 0 : i64, seed2 = 0 : i64, call_site = 0 : i64, "
+    "is_training = false, time_major = true, allow_tf32 = false",
+}
+LAYER_CALL = {
+    "arguments": "2x1x3xf32 1x4xf32 f32 3x4xf32 4x4xf32 4xf32 0xf32 0xf32 0xf32 0xi32 0xf32 0xf32 0xi64",
+    "results": "2x1x4xf32 1x4xf32 f32 f32",
+    "attrs": 'rnn_mode = "rnn_tanh", activation = "tanh", recurrent_activation = "sigmoid", '
+    "cell_clip = 0.0 : f32, proj_clip = 0.0 : f32, zoneout_h = 0.0 : f32, zoneout_c = 0.0 : f32, "
+    "layer_norm_epsilon = 0.001 : f32, is_training = false, time_major = true, allow_tf32 = false",
+}
+DIRECT_CALLS = {"CudnnRNNV3": RNN_CALL, "LayerRNN": LAYER_CALL}
+
+
+def call_directly(op, *changes):
+    """Calls a handler with zeros. A change is a part of the call, a text in it and the text to put there."""
+    call = dict(DIRECT_CALLS[op])
+    for part, old, new in changes:
+        assert call[part].count(old) == 1
+        call[part] = call[part].replace(old, new)
+    arguments, results = (handler_calls.zeros(call[name]) for name in ("arguments", "results"))
+    with devices.scope():
+        return handler_calls.run(op, arguments, results, call["attrs"], platform="CUDA")
+
+
+@pytest.mark.parametrize("op", DIRECT_CALLS)
+def test_a_handler_called_directly(op):
+    assert not np.any(call_directly(op)[0])
+
+
+KNOWN = "sequence_lengths = array<i32: 3, 2, 1>, is_training"
+
+
+@pytest.mark.parametrize(
+    ("op", "part", "old", "new", "message"),
+    [
+        ("CudnnRNNV3", "attrs", "is_training", KNOWN, "sequence_lengths must have the 2 elements"),
+        ("CudnnRNNV3", "attrs", ", allow_tf32 = false", "", "allow_tf32 is missing"),
+        ("CudnnRNNV3", "arguments", "144xf32", "143xf32", "params must have 144 elements"),
+        ("LayerRNN", "attrs", ", allow_tf32 = false", "", "allow_tf32 is missing"),
+        ("LayerRNN", "arguments", "4x4xf32", "4x5xf32", "recurrent_kernel must have shape"),
+    ],
+)
+def test_a_handler_checks_what_it_gets(op, part, old, new, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        call_directly(op, (part, old, new))
+
+
+def test_a_handler_of_layer_rnn_checks_the_size_of_the_reserve_space():
+    training = ("attrs", "is_training = false", "is_training = true")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reserve_space must be the vector of"):
+        call_directly("LayerRNN", ("results", " f32 f32", " f32 8xf32"), training)
 
 
 @pytest.mark.real_gpu

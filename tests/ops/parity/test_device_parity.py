@@ -176,7 +176,6 @@ def test_inference(mode, dtype, rng):
         assert result.output_c.shape == [] and devices.array(result.output_c) == 0.0
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("mode", MODES)

@@ -1,4 +1,4 @@
-"""The benchmarks (benchmarks/README.md): a small run, the shapes, and the figures of the documents."""
+"""The benchmarks: a small run, the shapes, and the figures of the documents."""
 
 import json
 import os
@@ -18,6 +18,9 @@ from benchmarks import plots, problems, report, run  # noqa: E402
 def test_problems():
     for path in (ROOT / "benchmarks" / "shapes").glob("*.txt"):
         assert problems.read(path), path
+    assert problems.expand("{lstm,gru} 1 {2,3} 4 5") == [
+        *("lstm 1 2 4 5", "lstm 1 3 4 5", "gru 1 2 4 5", "gru 1 3 4 5")
+    ]
     problem = problems.Problem("gru", T=2, B=3, I=5, H=7, L=2, D=2)
     first, second = 2 * 2 * 3 * 7 * (5 + 7), 2 * 2 * 3 * 7 * (14 + 7)
     assert problem.flops(training=False) == 6 * (first + second)
@@ -57,7 +60,7 @@ def test_run(tmp_path):
     shapes, names = tmp_path / "shapes.txt", ["tf_rnn_ops", "TF BlockLSTMV2"]
     shapes.write_text("lstm 5 3 4 6\ngru 5 3 4 6\n")
     command = [sys.executable, "-m", "benchmarks.run", shapes, "--rounds", "1", "--threads", "1"]
-    command += ["--no-plots", "--output", tmp_path, "--peers", *names]
+    command += ["--output", tmp_path, "--peers", *names]
     # The workers import the same tf_rnn_ops as this process.
     path = os.environ.get("PYTHONPATH", "")
     env = dict(os.environ, PYTHONPATH=f"{ROOT}:{path}", BENCH_PYTHONPATH=path)

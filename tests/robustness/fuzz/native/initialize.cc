@@ -3,7 +3,7 @@
 
 #include "cc/cpu/dispatch/dispatch.h"
 #include "gtest/gtest.h"
-#include "tests/cc/cpu/kernel_harness.h"
+#include "tests/cc/cpu/guarded_buffer.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {

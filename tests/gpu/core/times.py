@@ -1,4 +1,4 @@
-"""Times of the GPU core next to PyTorch's layers on the same cuDNN. tests/gpu/core/run.py runs it.
+"""Times of the GPU core next to PyTorch's layers on the same cuDNN. run.py runs it.
 
 `stack-times` is what cc/gpu/cudnn/rnn_algorithms.cc is made from, and tools/engine_table.py makes
 cc/gpu/engine_rows.inc from `engine-times`. A check is one problem or one network. Its text has a row of a table for
