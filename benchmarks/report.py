@@ -100,7 +100,7 @@ def absences(results):
 
 
 def markdown(results):
-    """The tables of docs/history/performance.md: milliseconds, medians over the rounds."""
+    """The tables of `make bench`: milliseconds, medians over the rounds."""
     names = peers_of(results)
     machine = results["machine"]
     out = [

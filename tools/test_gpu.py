@@ -266,8 +266,8 @@ def main():
     parser.add_argument(
         "--report",
         type=pathlib.Path,
-        default=ROOT / "docs" / "history" / "gpu-h100.md",
-        help="page to write the results into (default: docs/history/gpu-h100.md)",
+        default=ROOT / "build" / "test_gpu" / "report.md",
+        help="page to write the results into (default: build/test_gpu/report.md)",
     )
     parser.add_argument(
         "--folder",
@@ -281,7 +281,8 @@ def main():
     # Steps are in their own process groups, so a signal to this process must stop them too.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     folder, page = args.folder.resolve(), args.report.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
+    for path in (folder, page.parent):
+        path.mkdir(parents=True, exist_ok=True)
     steps = make_steps(args.device, folder, page, short=args.seconds is not None)
     unknown = set(args.only or ()) - {step.name for step in steps}
     if unknown:

@@ -1,4 +1,4 @@
-"""Writes the generated parts of docs/history/gpu-h100.md."""
+"""Writes the report of a run on a GPU: tools/test_gpu.py and tests/gpu/core/run.py each write a part."""
 
 import os
 

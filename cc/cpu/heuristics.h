@@ -1,8 +1,8 @@
 // Every decision about the number of threads of a job and the partition of its work, as pure
 // functions of sizes.
 //
-// Constants with a reference to docs/history/performance.md were measured there, on at most 16
-// cores. The other constants are estimates.
+// docs/design/measurements.md, "Constants of heuristics.h", has the measurements, on at most 16
+// cores. Constants that are not there are estimates.
 #pragma once
 
 #include <algorithm>
@@ -35,18 +35,18 @@ inline int64_t NsToRead(int64_t bytes) { return bytes / 64; }
 // ---- How many threads a job should use ----
 
 // The cost of waking threads in the general case. For a short eager call a second thread makes the
-// call longer (docs/history/performance.md, "Constants of heuristics.h").
+// call longer.
 constexpr int32_t kWakeNs = 40000;
 
 // The cost if calls follow each other immediately: the threads of the pool are still awake, and two
-// threads are faster than one (docs/history/performance.md, "Constants of heuristics.h").
+// threads are faster than one.
 constexpr int32_t kWarmWakeNs = 20000;
 
 // The cost of waking a thread, by whether the team is warm.
 inline int32_t WakeNs(bool warm) { return warm ? kWarmWakeNs : kWakeNs; }
 
 // Threads wake in parallel, but the caller starts them one after another. The caller can start
-// about this many threads in the time WakeNs (docs/history/performance.md, "16 cores").
+// about this many threads in the time WakeNs.
 constexpr int64_t kCallsInWake = 16;
 
 // At least 1. For larger jobs the number of threads that minimises work / threads + start costs.
@@ -57,7 +57,7 @@ inline int64_t WorthThreads(const ThreadBudget& threads, int64_t ns) {
 }
 
 // The cost of a barrier at the end of a step, for each thread. Stages::kGroup makes barriers of
-// many threads cheaper than this (docs/history/performance.md, "Constants of heuristics.h"). More
+// many threads cheaper than this (docs/design/measurements.md, "Threads on 16 cores"). More
 // partitions than this constant allows would gain little, and one late thread delays all others.
 constexpr int32_t kMeetNs = 200;
 inline int64_t MeetNs(const ThreadBudget& threads, int64_t shares) {
@@ -91,8 +91,7 @@ struct WorkToSplit {
 
 // Forwards, splitting the units gains 1 % at 1 MB of weights, 3 % at 4 MB and 10 % at 16 MB;
 // backwards it gains only from 16 MB on. If another process takes a core, barriers lose more time
-// than slices, so a small gain is not worth the barriers (docs/history/performance.md,
-// "Constants of heuristics.h").
+// than slices, so a small gain is not worth the barriers.
 constexpr int64_t kForwardStreamBytes = int64_t{2} << 20;
 constexpr int64_t kBackwardStreamBytes = int64_t{8} << 20;
 
@@ -101,8 +100,8 @@ constexpr int64_t kSmallWeightBytes = int64_t{256} << 10;
 
 // The minimum number of rows in a slice. This many rows keep the registers of a tile busy; more
 // rows are needed if every slice reads weights that do not fit the second-level cache of its core.
-// In tiles of three rows, four rows would be two half-empty tiles (docs/history/performance.md,
-// "RowsOfSlice"). If units cannot be split, slices with few rows are better than one thread.
+// In tiles of three rows, four rows would be two half-empty tiles. If units cannot be split, slices
+// with few rows are better than one thread.
 inline int64_t RowsOfSlice(const WorkToSplit& p) {
   if (p.recurrent_bytes > (int64_t{1} << 20)) return 16;
   return p.tile_rows < 4 && p.panels > 1 ? 8 : 4;
@@ -137,8 +136,7 @@ inline Split ChooseSplit(const WorkToSplit& p) {
   int64_t slices = std::min(wanted, p.batch / RowsOfSlice(p));
   int64_t slice_ns = multiply_ns / std::max(int64_t{1}, slices) + stream_ns;
   // Slices with fewer rows do not keep a tile busy, so the time to read small weights counts. Many
-  // such slices are still faster than few slices or partitions of the units
-  // (docs/history/performance.md, "Constants of heuristics.h").
+  // such slices are still faster than few slices or partitions of the units.
   if (slices < wanted && p.recurrent_bytes <= kSmallWeightBytes) {
     const int64_t more = std::min(wanted, p.batch);
     const int64_t ns_of_more = multiply_ns / std::max(int64_t{1}, more) + stream_ns +

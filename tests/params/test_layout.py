@@ -203,7 +203,7 @@ def test_bad_arrays():
 
 
 def test_size_is_the_formula_of_the_documentation():
-    """docs/raw-ops.md, section Size."""
+    """The formula of docs/raw-ops.md, "Size"."""
     for arguments in all_arguments():
         layout = Layout(**arguments)
         g, h = NUM_GATES[layout.rnn_mode], layout.num_units

@@ -8,6 +8,27 @@ from support import subproc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ALL = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+# The files whose comments refer to pages.
+SOURCES = [
+    path
+    for folder in (
+        "benchmarks",
+        "build_defs",
+        "cc",
+        "docs/images",
+        "examples",
+        "tests",
+        "tf_rnn_ops",
+        "tools",
+    )
+    for path in sorted((ROOT / folder).rglob("*"))
+    if path.suffix in {"", *".bzl .c .cc .h .inc .json .mk .py .sh .txt".split()} and path.is_file()
+]
+SOURCES += [ROOT / "Makefile", ROOT / ".ci" / "run"]
+# docs/raw-ops.md, "The parameter vector". Not the target of a link in Markdown, which links() returns.
+REFERENCE = re.compile(
+    r'(?<!\]\()(?<!/)\b((?:docs|tests|examples)/[\w./-]+\.md)(?:, \\?"([^"\\]+)\\?")?'
+)
 # A block of code, and behind it what it prints.
 BLOCKS = re.compile(
     r"^```(python|sh)\n(.*?)^```$(?:\s*^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
@@ -117,7 +138,16 @@ def links(page):
     return [target for target in found if not re.match(r"[a-z]+:", target)]
 
 
+def headings(page):
+    return re.findall(r"^#+ (.*)$", _without_code(page), re.MULTILINE)
+
+
 def anchors(page):
     """Returns the names that links give the headings of a page."""
-    headings = re.findall(r"^#+ (.*)$", _without_code(page), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-") for name in headings(page)}
+
+
+def references(text):
+    """Returns the pages that comments name: pairs of a path from the root and a heading or ""."""
+    lines = re.sub(r"\s*\n\s*(//|#|\*)?\s*", " ", text)  # a reference may go on in the next line
+    return REFERENCE.findall(lines)

@@ -46,7 +46,6 @@ PROSE = (
     "tests/gpu/*.h",
     "tests/robustness/fuzz/native/*.cc",
     "tests/robustness/fuzz/native/*.h",
-    ":!docs/history",
     ":!LICENSES",
 )
 # Python 3.12 and newer split an f-string into tokens.

@@ -74,7 +74,7 @@ std::chrono::microseconds StayTime(bool eager) {
 // Waking a thread of the pool takes as long as a short call. Therefore, if calls follow each other
 // closely, the worker threads of one team wait for the next team: they spin as they do between two
 // jobs, and return to the pool after `stay`. Eager calls of at most ten steps then take 0.5 to 0.9
-// of the time (docs/history/performance.md).
+// of the time (docs/design/measurements.md, "Waiting worker threads").
 //
 // A waiting worker occupies a thread of the pool and a CPU. If a session runs its ops in another
 // pool, the thread that waits for these ops may need that CPU. So by default workers wait only

@@ -164,7 +164,7 @@ EIGEN_ALWAYS_INLINE void MultiplyRow(const A& a, int m, int64_t k,
 // next slice: `step` bytes with every k, beginning at `at`. With 32 registers and only one or two
 // tiles, memory is never idle, and prefetching would delay the hardware prefetcher. There it costs
 // up to 10 % of the time. With three or more tiles prefetching gains up to 9 %, and with 16
-// registers up to 4 % from two tiles on (docs/history/performance.md, "Tried").
+// registers up to 4 % from two tiles on (docs/design/measurements.md, "Tried on CPUs").
 struct Ahead {
   const char* at;
   int64_t step;

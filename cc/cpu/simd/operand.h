@@ -139,7 +139,8 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const T* p, int64_t n) {
 
 // The unit of this CPU that multiplies pairs. AVX512_BF16 and AMX are not part of the AVX-512
 // level, so code must check this before it runs any instruction on pairs. On CPUs with AMX the
-// vector instruction on pairs is slower than float32 (docs/history/performance.md, "16 cores").
+// vector instruction on pairs is slower than float32 (docs/design/measurements.md, "Products of
+// pairs on AMX").
 enum class PairUnit { kNone, kVector, kAmx };
 
 #if defined(RNN_OPS_ISA_AVX512)

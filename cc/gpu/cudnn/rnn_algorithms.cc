@@ -23,10 +23,11 @@ bool FitsPersistStatic(const DeviceTraits& gpu) {
   return gpu.major >= kAmpere && gpu.multiprocessors >= kFewestMultiprocessors && !fails;
 }
 
-// Note [Persistent rows]: the bounds below were measured on an H100 only (docs/history/gpu-h100.md,
-// tests/gpu/core/run.py --only stack-times). Launches bound the time of a step of STANDARD, so that
-// time does not depend on the size. The time of a step of PERSIST_STATIC in float32 grows with the
-// batch size. In float16 it runs on tensor cores and is fast up to 128 sequences.
+// Note [Persistent rows]: the bounds below were measured on an H100 only, by tests/gpu/core/run.py
+// --only stack-times (docs/design/measurements.md, "Algorithms of cuDNN"). Launches bound the time
+// of a step of STANDARD, so that time does not depend on the size. The time of a step of
+// PERSIST_STATIC in float32 grows with the batch size. In float16 it runs on tensor cores and is
+// fast up to 128 sequences.
 
 // The largest batch with which PERSIST_STATIC is faster than SMALL_H, in float32 or float16.
 int64_t MostRowsAgainstSmallH(const RnnConfig& c, Dtype compute) {
@@ -165,7 +166,7 @@ std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
   const bool bfloat16 = key.dtype == Dtype::kBFloat16;
   // Note [Persistent bfloat16]: cuDNN accepts bfloat16 with persistent algorithms, but is then as
   // slow as with STANDARD. float32 arithmetic with copies around it is up to 16 times as fast
-  // (docs/history/gpu-h100.md).
+  // (docs/design/measurements.md, "Algorithms of cuDNN").
   std::vector<RnnChoice> result =
       PersistentChoices(policy, key, bfloat16 ? Dtype::kFloat32 : key.dtype, gpu);
   result.push_back({{}, key.dtype});

@@ -291,7 +291,8 @@ Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
           // WHY not num_proj: for cuDNN, a projection size equal to H means "no projection".
           static_cast<int32_t>(c.hidden_size()), static_cast<int32_t>(c.num_layers), dropout,
           // WHY always enabled: cuDNN needs padded I/O unless all sequences have one length and are
-          // time-major, and in that case padded I/O is not slower (docs/history/gpu-h100.md).
+          // time-major, and in that case padded I/O is not slower (docs/design/measurements.md,
+          // "Algorithms of cuDNN").
           CUDNN_RNN_PADDED_IO_ENABLED));
   return Status();
 }

@@ -198,7 +198,7 @@ std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> 
   return all;
 }
 
-// A GPU has run these calls (docs/history/gpu-h100.md).
+// A GPU has run these calls (docs/design/measurements.md, "Runs on GPUs").
 TEST(BlockLstmGpu, TheCallsOfOneStep) {
   EXPECT_EQ(CallsOf(Problem(Dtype::kFloat16, 1, 2, 3, 4, 1, false), 1),
             Joined({kStart,

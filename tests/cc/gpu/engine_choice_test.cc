@@ -27,7 +27,8 @@ EngineChoice Choose(const RnnConfig& c, Dtype dtype = Dtype::kFloat32,
   return ChooseEngine(EnginePolicy::kHeuristic, c, dtype, KernelKind::kPlain, gpu);
 }
 
-// The rows of docs/history/gpu-h100.md in which the times differ by more than their noise.
+// Sizes of a run of engine-times on the H100 in which the times differ by more than their noise
+// (docs/design/measurements.md, "Persistent kernels").
 TEST(EngineChoice, TheFastestOfTheMeasuredRows) {
   const struct {
     RnnMode mode;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The GPU core on a GPU with PyTorch alone: no TensorFlow, one command, one deadline.
 
-    python3 tests/gpu/core/run.py [--seconds 240] [--report docs/history/gpu-h100.md]
+    python3 tests/gpu/core/run.py [--seconds 240] [--report build/gpu.md]
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
 first: `stack`, `engine` (stacks without cuDNN), `block` and `layers` compare every configuration with

@@ -75,16 +75,25 @@ def test_links(page):
     assert missing == []
 
 
+def test_references_of_the_code():
+    """Pages and headings that comments name exist."""
+    missing, headings = [], 0
+    for path in pages.SOURCES:
+        for page, heading in pages.references(path.read_text(errors="ignore")):
+            target = ROOT / page
+            if not target.exists() or (heading and heading not in pages.headings(target)):
+                missing.append(f'{path.relative_to(ROOT)}: {page}, "{heading}"')
+            headings += bool(heading)
+    assert missing == []
+    assert headings
+
+
 # Where the paths that pages name begin.
 FOLDERS = ("", "cc", "cc/core", "cc/cpu", "cc/gpu", "cc/tf", "cc/xla", "tf_rnn_ops")
 FOLDERS += ("tf_rnn_ops/keras",)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [page for page in pages.ALL if page.parent.name != "history"],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
+@pytest.mark.parametrize("page", pages.ALL, ids=lambda page: str(page.relative_to(ROOT)))
 def test_paths(page):
     """The names of files and folders exist. NAME is any name."""
     roots = [ROOT / folder for folder in FOLDERS] + [page.parent]

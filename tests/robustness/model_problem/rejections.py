@@ -1,4 +1,4 @@
-"""The errors that export() may raise: the rows of the table "Rejected models" of docs/export.md."""
+"""The errors that export() may raise: the rows of docs/export.md, "Rejected models"."""
 
 import pathlib
 import re

@@ -91,8 +91,8 @@ EIGEN_DONT_INLINE void CallCellTile(const Cell& cell, const StepProduct<E>& prod
 }
 
 // WHY: on AVX2 the calls make small steps of tanh and GRU up to 9 % slower
-// (docs/history/performance.md, "Tried"). With 32 registers tiles are larger and have more sizes,
-// and GCC compiles RunCell with all of them for more than eight minutes.
+// (docs/design/measurements.md, "Tried on CPUs"). With 32 registers tiles are larger and have more
+// sizes, and GCC compiles RunCell with all of them for more than eight minutes.
 constexpr bool kCellTilesInline = kVectorRegisters == 16;
 
 // One row tile of RunCell on a panel in halves.

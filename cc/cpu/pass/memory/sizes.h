@@ -133,7 +133,8 @@ template <typename T>
 Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
               const ThreadBudget& threads, int64_t panels, int64_t stream_bytes) {
   const int64_t columns = s.padded * s.cell.gates;
-  // A product of int8 takes about half the time of float32 (docs/history/performance.md, "int8").
+  // A product of int8 takes about half the time of float32 (docs/design/measurements.md, "Products
+  // of int8").
   const bool quantized = s.operands == OperandType::kQuads;
   const int64_t weight_bytes = quantized ? 1 : sizeof(T);
   WorkToSplit p;
