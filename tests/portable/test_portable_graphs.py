@@ -54,7 +54,9 @@ def test_v3(case, rng):
 
 
 @pytest.mark.parametrize(
-    ("spec", "op"), zip(FIRST_SPECS, itertools.cycle(["CudnnRNN", "CudnnRNNV2"])), ids=str
+    ("spec", "op"),
+    list(zip(FIRST_SPECS, itertools.cycle(["CudnnRNN", "CudnnRNNV2"]))),
+    ids=str,
 )
 def test_first_versions(spec, op, rng):
     case = cases.rnn_case(spec, 6, 4, rng, "float64", lengths="full")

@@ -23,7 +23,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "masked"), zip(LAYERS, itertools.cycle([False, True])))
+@pytest.mark.parametrize(("name", "masked"), list(zip(LAYERS, itertools.cycle([False, True]))))
 def test_saved_model(name, masked, rng, tmp_path):
     first = [keras.layers.Masking()] if masked else []
     model = keras.Sequential([keras.Input((None, SIZE)), *first, LAYERS[name]()])

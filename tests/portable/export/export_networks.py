@@ -93,10 +93,10 @@ MASKS = "masks: padding left or right, holes, sequences without a valid step"
 BACKWARDS = "`go_backwards=True`, Bidirectional"
 
 
-def every(first, network, x, masked=False, rows=ROWS):
+def every(first, network, x, masked=False):
     """Each layer in one of four calls; networks with another `first` have the other calls of a layer."""
     x = keras.layers.Masking()(x) if masked else x
-    names = [(row, name) for row in rows for name in ROWS[row]]
+    names = [(row, name) for row in ROWS for name in ROWS[row]]
     for k, (row, name) in enumerate(names, first):
         make, call = LAYERS[name], k % 4
         if call == 0:

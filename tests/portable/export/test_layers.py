@@ -58,8 +58,8 @@ CASES = list(itertools.product(FORMATS, networks.NETWORKS, networks.SIZES))
 USUAL = [
     ("onnx", "plain_0", "open_time"), ("onnx", "masked_1", "open"),
     ("onnx", "stacks", "known"), ("onnx", "states", "open"),
-    ("litert", "plain_1", "open_time"), ("litert", "masked_2", "known"),
-    ("litert", "stacks", "open_time"), ("litert", "states", "open"),
+    ("litert", "plain_1", "open"), ("litert", "masked_2", "known"),
+    ("litert", "stacks", "open_time"), ("litert", "states", "open_time"),
     ("openvino", "plain_2", "open"), ("openvino", "masked_3", "open_time"),
     ("openvino", "stacks", "open"), ("openvino", "states", "known"),
 ]  # fmt: skip
