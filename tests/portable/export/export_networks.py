@@ -23,9 +23,10 @@ class OwnCell(keras.layers.SimpleRNNCell):
         return 2 * output, states
 
 
+LSTM = "LSTM with tanh and sigmoid"
 # By the row of the table in docs/export.md: layers by name.
 ROWS = {
-    "LSTM with tanh and sigmoid": {
+    LSTM: {
         "lstm": NODES["lstm"],
         "lstm_ours": lambda **o: rnn.LSTM(UNITS, use_bias=False, **o),
     },
@@ -93,12 +94,12 @@ MASKS = "masks: padding left or right, holes, sequences without a valid step"
 BACKWARDS = "`go_backwards=True`, Bidirectional"
 
 
-def every(first, network, x, masked=False):
-    """Each layer in one of four calls; networks with another `first` have the other calls of a layer."""
-    x = keras.layers.Masking()(x) if masked else x
+def every(first, network, x):
+    """Each layer in one of eight calls; networks with another `first` have the other calls of a layer."""
+    both_inputs = x, keras.layers.Masking()(x)
     names = [(row, name) for row in ROWS for name in ROWS[row]]
     for k, (row, name) in enumerate(names, first):
-        make, call = LAYERS[name], k % 4
+        make, call, masked = LAYERS[name], k % 4, k // 4 % 2
         if call == 0:
             layer = make(name=name)
         elif call == 1:
@@ -107,10 +108,11 @@ def every(first, network, x, masked=False):
             layer = make(name=name, go_backwards=True, **SEQUENCES)
         else:
             merge = "concat" if masked else "sum"
-            both = make(**SEQUENCES)
-            layer = keras.layers.Bidirectional(both, merge_mode=merge, name=name)
-        more = [MASKS] * masked + [BACKWARDS] * (call > 1) if name == "lstm" else []
-        network.add([row, *more], layer, x)
+            layer = keras.layers.Bidirectional(make(**SEQUENCES), merge_mode=merge, name=name)
+        rows = [row]
+        if row == LSTM:
+            rows += [MASKS] * masked + [BACKWARDS] * (call > 1)
+        network.add(rows, layer, both_inputs[masked])
 
 
 def stacks(network, x):
@@ -162,8 +164,7 @@ def any_mask(rng, batch, time):
 
 # By name: the layers, and the inputs.
 NETWORKS = {
-    **{f"plain_{k}": (functools.partial(every, k), whole) for k in range(4)},
-    **{f"masked_{k}": (functools.partial(every, k, masked=True), any_mask) for k in range(4)},
+    **{f"every_{k}": (functools.partial(every, k), any_mask) for k in range(8)},
     "stacks": (stacks, padding),
     "states": (states, padding),
 }
