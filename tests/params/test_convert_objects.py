@@ -48,7 +48,6 @@ def test_a_layer_of_keras(name, rng):
     _assert_runs_as(converted, layer, x)
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_model_of_keras(name, nested, rng):

@@ -28,6 +28,7 @@ def _two(d="forward", h="none", n="none", b="transpose_reshape"):
 
 REJECTED = {
     _two(h="previous"): r"initial_h of the node '\w+' comes from the output Y_h of the node '\w+'",
+    "c=constant": r"initial_c of the node '\w+' is a constant that is not 0",
     "h=constant": r"initial_h of the node '\w+' is a constant that is not 0",
     "h=learned_open dims=open": r"initial_h of the node '\w+' is a constant that is not 0",
     "h=computed": r"initial_h of the node '\w+' comes from the node '\w+' \(Tanh\)",
@@ -50,8 +51,10 @@ NO_STACK = {
     _two(b="relu"): r"node '\w+' does .* of the node '\w+' .*the node '\w+' \(Relu\)",
     _two(b="of_x"): "output of the node .*the input 'x' of the graph",
     _two(b="reversed").replace("dims=open", ""): r"order .*the node '\w+' \(Slice\)",
+    _two(b="cut_far"): r"'\w+' .*'\w+' .*\(Slice\)",
     _two(b="half"): r"the node '\w+' \(Cast\)",
     _two(b="last_state"): "the output Y_h of",
+    "peepholes=1": "layer 0 has peephole weights P",
     _two(n="input"): "sequence_lens of the node .* is not that of .*, but a stack has one input for all",
 }  # fmt: skip
 
@@ -364,7 +367,6 @@ CHANGED = {
     # torch.nn.LSTM without batch_first on the transposed output of another one.
     "Transpose": _between([("Transpose", ["s"], ["z"], SWAP)]),
     "Transpose of equal sizes": _between([("Transpose", ["s"], ["z"], SWAP)], (3, 3, 4)),
-    "Slice": _between([("Slice", ["s", "first", "end", "axes"], ["z"], {})], constants=CUT),
     "Gather": _between([("Gather", ["s", "k"], ["z"], {"axis": 2})], constants={"k": [0, 2, 1, 3]}),
     "Clip": _between([("Clip", ["s", "low", "high"], ["z"], {})],
                      constants={"low": np.float32(-2), "high": np.float32(2)}),

@@ -1,5 +1,7 @@
 """LayerRNN nodes rewritten to ordinary ops, as single nodes and in exported Keras models."""
 
+import itertools
+
 import graphs
 import keras
 import numpy as np
@@ -52,11 +54,13 @@ def _assert_outputs(case, got, time_major=True, tolerance=1e-12):
         assert got[2].shape == ()
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("time_major", [True, False])
-@pytest.mark.parametrize("given", GIVEN, ids=str)
-@pytest.mark.parametrize("mode", MODES)
-def test_node(mode, given, time_major, rng):
+NODES = list(itertools.product(MODES, GIVEN, [True, False]))
+USUAL = zip(MODES, itertools.cycle(GIVEN), itertools.cycle([True, False]))
+
+
+@pytest.mark.parametrize("case", all_but(NODES, *USUAL), ids=str)
+def test_node(case, rng):
+    mode, given, time_major = case
     # Every pair of the four choices.
     is_training = (MODES.index(mode) + GIVEN.index(given) + time_major) % 2 == 0
     _check_node(mode, given, time_major, is_training, rng)
@@ -71,10 +75,13 @@ def _check_node(mode, given, time_major, is_training, rng):
     _assert_outputs(case, graphs.run(result, feeds), time_major)
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
-@pytest.mark.parametrize("mode", MODES)
-def test_types(mode, dtype, rng):
+DTYPES = ["bfloat16", "float16", "float32"]
+TYPES = all_but(list(itertools.product(MODES, DTYPES)), *zip(MODES, itertools.cycle(DTYPES)))
+
+
+@pytest.mark.parametrize("case", TYPES, ids="-".join)
+def test_types(case, rng):
+    mode, dtype = case
     case = layer_case(mode, (6, 4, 3, 5), rng, dtype)
     graph_def, feeds = _graph(case)
     result, _ = portable.rewrite_graph_def(graph_def)
@@ -123,10 +130,15 @@ def test_what_no_shape_says_is_kept(shapes, why, rng):
     assert why in report.kept[0].reason
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
-@pytest.mark.parametrize("mode", WITH_FUNCTIONS)
-def test_node_with_other_activations(mode, functions, rng):
+ACTIVATIONS = all_but(
+    list(itertools.product(WITH_FUNCTIONS, FUNCTIONS)),
+    *zip(WITH_FUNCTIONS, itertools.cycle(FUNCTIONS)),
+)
+
+
+@pytest.mark.parametrize("case", ACTIVATIONS, ids=str)
+def test_node_with_other_activations(case, rng):
+    mode, functions = case
     _check_node(mode, {"functions": functions}, True, False, rng)
 
 
@@ -312,7 +324,6 @@ def _block_inputs(rng, steps, batch=3, size=2, units=5):
     )  # fmt: skip
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("known", [True, False], ids=["known", "open"])
 @pytest.mark.parametrize(
     ("steps", "length", "cell_clip", "use_peephole"),

@@ -1,11 +1,14 @@
 """Models to export, and inputs for them."""
 
+import collections
+
 import keras
 import numpy as np
 
 import tf_rnn_ops.keras as rnn
 
 SIZE, UNITS = 3, 4
+RECURRENT = ("LSTM", "GRU", "RNN")
 SEQUENCES = {"return_sequences": True}
 # Layers of Keras that become one node, and our layers whose cells ONNX has.
 NODES = {
@@ -78,3 +81,23 @@ def check(run, model, inputs, atol=2e-6):
     assert got.keys() == want.keys()
     for name, array in want.items():
         np.testing.assert_allclose(got[name], array, rtol=0, atol=atol, err_msg=name)
+
+
+def ops_of(model):
+    """How often each op occurs in a model of ONNX, in branches and loops too."""
+    count = collections.Counter()
+
+    def visit(graph):
+        for node in graph.node:
+            assert node.domain in ("", "com.microsoft")  # the latter for 8 bits
+            count[node.op_type] += 1
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    visit(attribute.g)
+
+    visit(model.graph)
+    return count
+
+
+def recurrent(ops):
+    return sum(ops[op] for op in RECURRENT)

@@ -1,9 +1,12 @@
 """TensorFlow's BlockLSTM and BlockLSTMV2 in the formats without a node for them: the results of TensorFlow's kernels."""
 
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from support.selection import all_but
 from tf_rnn_ops._formats import formats
 
 TIME, BATCH, SIZE, UNITS = 5, 3, 2, 4
@@ -45,12 +48,19 @@ class Layer(tf.Module):
         return {"y": result.h, "first_c": result.cs[0]}
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("weights", ["constants", "variables"])
-@pytest.mark.parametrize("version", ["BlockLSTM", "BlockLSTMV2"])
-@pytest.mark.parametrize("format", FILES)
-def test_results(format, version, weights, options, tmp_path):
+CASES = list(
+    itertools.product(FILES, ["BlockLSTM", "BlockLSTMV2"], ["constants", "variables"], OPTIONS)
+)
+USUAL = [
+    ("onnx", "BlockLSTMV2", "variables", "peepholes"),
+    ("litert", "BlockLSTM", "constants", "defaults"),
+    ("openvino", "BlockLSTM", "variables", "peepholes"),
+]
+
+
+@pytest.mark.parametrize("case", all_but(CASES, *USUAL), ids="-".join)
+def test_results(case, tmp_path):
+    format, version, weights, options = case
     layer = Layer(version, weights, OPTIONS[options])
     tf.saved_model.save(layer, str(tmp_path / "saved"), signatures=layer.__call__)
     writer, path = formats.writer(format), str(tmp_path / FILES[format])

@@ -1,5 +1,6 @@
 """SavedModels without this package's ops in the converters of LiteRT, tf2onnx and OpenVINO: the layers' results."""
 
+import functools
 import logging
 
 import export_networks as networks
@@ -70,7 +71,22 @@ def _openvino(folder, x):
     return {name: results[port] for port in model.outputs for name in port.get_names()}
 
 
-# By name: the tool, and a model of networks.MODELS.
+def _masked(network, x, **options):
+    """Each layer with any mask; Keras's own loops are not rewritten."""
+    x = keras.layers.Masking()(x)
+    for row, layers in networks.ROWS.items():
+        if not row.startswith("other activations"):
+            for name, make in layers.items():
+                network.add([row], make(name=name, **options), x)
+
+
+BACKWARDS = {"go_backwards": True, **networks.SEQUENCES}
+NETWORKS = {
+    "backwards_masked": (functools.partial(_masked, **BACKWARDS), networks.any_mask),
+    "last_masked": (_masked, networks.any_mask),
+    "stacks": networks.NETWORKS["stacks"],
+}
+# By name: the tool, and its model.
 RUNS = {
     "litert": (_litert, "backwards_masked"),
     "tf2onnx": (_tf2onnx, "last_masked"),
@@ -92,7 +108,7 @@ def exported(tmp_path_factory):
 
 
 def _export(name, folder):
-    model, signature, x = networks.make(name, networks.OPEN["none"])
+    model, _, signature, (*_, x) = networks.make(*NETWORKS[name], (networks.BATCH, networks.TIME))
     model = rnn.convert(model)
     archive = keras.export.ExportArchive()
     archive.track(model)

@@ -1,20 +1,29 @@
 """Every layer as ONNX in ONNX Runtime, next to the model: directions, masks, states, stacks, types."""
 
-import collections
+import itertools
 
 import export_cases
 import keras
 import numpy as np
 import onnx
 import pytest
-from export_cases import LOOPS, NODES, SEQUENCES, SIZE, STACKS, UNITS, check
+from export_cases import (
+    LOOPS,
+    NODES,
+    RECURRENT,
+    SEQUENCES,
+    SIZE,
+    STACKS,
+    UNITS,
+    check,
+    ops_of,
+    recurrent,
+)
 
 import tf_rnn_ops.keras as rnn
 from support.models import drawn
 from support.selection import all_but
 from tf_rnn_ops._formats import onnx as writer
-
-RECURRENT = ("LSTM", "GRU", "RNN")
 
 
 @pytest.fixture
@@ -29,92 +38,8 @@ def export(tmp_path):
     return write
 
 
-def ops_of(model):
-    """How often each op occurs, in branches and loops too."""
-    count = collections.Counter()
-
-    def visit(graph):
-        for node in graph.node:
-            assert node.domain in ("", "com.microsoft")  # the latter for 8 bits
-            count[node.op_type] += 1
-            for attribute in node.attribute:
-                if attribute.HasField("g"):
-                    visit(attribute.g)
-
-    visit(model.graph)
-    return count
-
-
-def recurrent(ops):
-    return sum(ops[op] for op in RECURRENT)
-
-
 def _sequences(rng, batch=3, time=5):
     return rng.standard_normal((batch, time, SIZE)).astype(np.float32)
-
-
-DIRECTIONS = {
-    "forward": lambda make, **o: make(**o),
-    "backward": lambda make, **o: make(go_backwards=True, **o),
-    "both": lambda make, **o: keras.layers.Bidirectional(make(**o)),
-    "sum": lambda make, **o: keras.layers.Bidirectional(make(**o), merge_mode="sum"),
-}
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("whole", [True, False], ids=["sequences", "last"])
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("name", NODES)
-def test_without_a_mask(name, direction, whole, export, rng):
-    inputs = keras.Input((None, SIZE), name="x")
-    layer = DIRECTIONS[direction](NODES[name], return_sequences=whole)
-    model = keras.Model(inputs, layer(inputs))
-    report, ops, run = export(model)
-    assert all(node.target_op in RECURRENT and not node.reason for node in report.layers)
-    assert not ops["Loop"] and not ops["If"]
-    # PeepholeLSTM makes a BlockLSTM, which knows no direction; the second of two cells reads what the
-    # first has reversed.
-    if name not in ("peephole", "cells"):
-        assert recurrent(ops) == 1
-    for shape in ((3, 5), (1, 1), (2, 9)):
-        check(run, model, {"x": _sequences(rng, *shape)})
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("whole", [True, False], ids=["sequences", "last"])
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("name", NODES)
-def test_with_masks(name, direction, whole, export, rng):
-    """Padding, holes and rows without a valid step; outputs of masked steps as Keras's."""
-    inputs = keras.Input((None, SIZE), name="x"), keras.Input((None,), dtype="bool", name="mask")
-    layer = DIRECTIONS[direction](NODES[name], return_sequences=whole)
-    model = keras.Model(inputs, layer(inputs[0], mask=inputs[1]))
-    report, ops, run = export(model)
-    assert all(not node.reason for node in report.layers) and not ops["Loop"]
-    if name not in ("peephole", "cells"):
-        assert recurrent(ops) == 1
-    for mask in export_cases.masks(rng, 4, 6).values():
-        check(run, model, {"x": _sequences(rng, 4, 6), "mask": mask})
-
-
-@pytest.mark.each_value
-@pytest.mark.parametrize("masked", [False, True], ids=["whole", "masked"])
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("name", LOOPS)
-def test_loops(name, direction, masked, export, rng):
-    make, word = LOOPS[name]
-    inputs = [keras.Input((None, SIZE), name="x")]
-    if masked:
-        inputs.append(keras.Input((None,), dtype="bool", name="mask"))
-    layer = DIRECTIONS[direction](make, **SEQUENCES)
-    model = keras.Model(inputs, layer(inputs[0], mask=inputs[1] if masked else None))
-    report, ops, run = export(model)
-    assert all(node.target_op == "loop" and word in node.reason for node in report.layers)
-    assert len(report.layers) == (2 if direction in ("both", "sum") else 1)
-    assert ops["Loop"] and not recurrent(ops)
-    for mask in export_cases.masks(rng, 4, 6).values():
-        given = {"x": _sequences(rng, 4, 6)} | ({"mask": mask} if masked else {})
-        check(run, model, given)
 
 
 def test_a_loop_is_refused_if_it_is_not_wanted(tmp_path):
@@ -161,13 +86,20 @@ def test_states_of_both_directions(export, rng):
     check(run, model, {"x": _sequences(rng), **drawn})
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("layers", [1, 3])
-@pytest.mark.parametrize("time_major", [False, True], ids=["batch_major", "time_major"])
-@pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
-@pytest.mark.parametrize("name", STACKS)
-def test_stacks(name, direction, time_major, layers, export, rng):
+DIRECTIONS = ["unidirectional", "bidirectional"]
+STACK_CASES = list(itertools.product(STACKS, DIRECTIONS, [False, True], [1, 3]))
+USUAL_STACKS = [
+    ("lstm", "bidirectional", False, 3),
+    ("gru", "bidirectional", True, 3),
+    ("tanh", "unidirectional", True, 1),
+    ("relu", "bidirectional", False, 1),
+]
+
+
+@pytest.mark.parametrize("case", all_but(STACK_CASES, *USUAL_STACKS), ids=str)
+def test_stacks(case, export, rng):
     """One node a layer, with lengths, 0 included, initial states and final states."""
+    name, direction, time_major, layers = case
     stack = STACKS[name](
         UNITS,
         num_layers=layers,
@@ -329,9 +261,7 @@ def test_a_direction_that_begins_with_the_states_of_the_other(first, tmp_path):
     assert [node.target_op for node in report.layers] == ["GRU", "GRU"]
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("sizes", [(1, 9), (None, None)], ids=["known", "open"])
-@pytest.mark.parametrize("layer", ["lstm", "both"])
+@pytest.mark.parametrize(("layer", "sizes"), [("lstm", (1, 9)), ("both", (None, None))])
 def test_masked_text_in_int8(layer, sizes, tmp_path):
     """ONNX Runtime's quantizer does not see what the branches of a condition use."""
     words = keras.Input(batch_shape=sizes, dtype="int32", name="words")

@@ -1,6 +1,7 @@
 """16-bit models in ONNX, errors of tf2onnx, and what int8 touches in a file."""
 
 import concurrent.futures
+import itertools
 import logging
 import re
 import warnings
@@ -54,12 +55,21 @@ def _in_float32(model, dtype, make, masked):
     return wide
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("masked", [True, False], ids=["masked", "unmasked"])
-@pytest.mark.parametrize("name", MAKE)
-@pytest.mark.parametrize("dtype", ["bfloat16", "mixed_bfloat16", "float16", "mixed_float16"])
-def test_16_bits(dtype, name, masked, tmp_path, rng):
+DTYPES = ["bfloat16", "mixed_bfloat16", "float16", "mixed_float16"]
+USUAL = [
+    ("bfloat16", "both", True),
+    ("mixed_bfloat16", "last", True),
+    ("float16", "lstm", True),
+    ("mixed_float16", "loop", False),
+]
+
+
+@pytest.mark.parametrize(
+    "case", all_but(list(itertools.product(DTYPES, MAKE, [True, False])), *USUAL), ids=str
+)
+def test_16_bits(case, tmp_path, rng):
     """A file computes in float32 where its model has bfloat16, so it equals the float32 model of its weights."""
+    dtype, name, masked = case
     model = drawn(_text(dtype, MAKE[name], masked))
     rnn.export(model, tmp_path / "m.onnx", print_fn=None)
     run = writer.load(tmp_path / "m.onnx")
@@ -87,9 +97,14 @@ def test_inputs_and_states_of_bfloat16(tmp_path):
 # ---- errors ----
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError])
-@pytest.mark.parametrize("place", ["tf_loader.from_saved_model", "convert._convert_common"])
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        ("tf_loader.from_saved_model", ValueError),
+        ("convert._convert_common", TypeError),
+        ("convert._convert_common", RuntimeError),
+    ],
+)
 def test_errors_of_tf2onnx_are_wrapped(place, error, tmp_path, monkeypatch):
     """Errors of any class become one sentence."""
     module, name = place.split(".")

@@ -1,5 +1,6 @@
 """Models that are called step by step: the results of the whole sequence at once, and what cannot stream."""
 
+import itertools
 import threading
 
 import keras
@@ -9,6 +10,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from support.models import drawn
+from support.selection import all_but
 from tf_rnn_ops._formats import formats
 
 SIZE, UNITS, TIME = 3, 4, 6
@@ -55,11 +57,19 @@ def run(call, states, x, steps, name="x"):
     return found
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("steps", [1, 3])
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("format", FILES)
-def test_steps_equal_the_whole_sequence(format, name, steps, tmp_path):
+USUAL = [
+    ("tf_saved_model", "nested", 3),
+    ("onnx", "in_a_row", 1),
+    ("litert", "in_a_row", 3),
+    ("openvino", "last", 1),
+]
+
+
+@pytest.mark.parametrize(
+    "case", all_but(list(itertools.product(FILES, MODELS, [1, 3])), *USUAL), ids=str
+)
+def test_steps_equal_the_whole_sequence(case, tmp_path):
+    format, name, steps = case
     load = formats.writer(format).load
     layers, batch = MODELS[name]
     inputs = keras.Input(batch_shape=(batch, None, SIZE), name="x")

@@ -1,5 +1,7 @@
 """Streams through causal convolutions, against Keras on the whole sequence."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from stream_cases import FILES, model_of, outputs_of_file, sequence
 
 import tf_rnn_ops.keras as rnn
 from support.models import drawn
+from support.selection import all_but
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops.keras._export import feeds
 
@@ -45,11 +48,19 @@ def nested(x):
 MODELS = {"keyword_spotter": 2, "dilated": 2, "in_groups": 4, "nested": 3}
 
 
-@pytest.mark.each_value
-@pytest.mark.parametrize("steps", [1, 3])
-@pytest.mark.parametrize("format", ALL)
-@pytest.mark.parametrize("name", MODELS)
-def test_steps_equal_the_whole_sequence(name, format, steps, tmp_path):
+USUAL = [
+    ("keyword_spotter", "tf_saved_model", 3),
+    ("dilated", "openvino", 1),
+    ("in_groups", "onnx", 3),
+    ("nested", "litert", 1),
+]
+
+
+@pytest.mark.parametrize(
+    "case", all_but(list(itertools.product(MODELS, ALL, [1, 3])), *USUAL), ids=str
+)
+def test_steps_equal_the_whole_sequence(case, tmp_path):
+    name, format, steps = case
     model = model_of(globals()[name], SIZE)
     path = tmp_path / ALL[format]
     options = {"batch_size": 1, "time": steps, "streaming": True, "print_fn": None}
