@@ -71,7 +71,7 @@ def test_restores_the_buffer_to_the_bit(mode, direction, early, rng, tmp_path):
 
 @pytest.mark.parametrize(("flat", "how"), [(True, "eager"), (False, "session")])
 @pytest.mark.parametrize(
-    ("mode", "direction"), zip(old_cells.MODES, itertools.cycle(old_cells.DIRECTIONS[::-1]))
+    ("mode", "direction"), list(zip(old_cells.MODES, itertools.cycle(old_cells.DIRECTIONS[::-1])))
 )
 def test_reads_canonical_tensors_under_the_first_names(mode, direction, flat, how, rng, tmp_path):
     reference = old_models.make(mode, direction)

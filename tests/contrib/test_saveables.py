@@ -42,7 +42,7 @@ def test_reads_and_writes_an_old_checkpoint(mode, direction, rng, tmp_path):
 
 @pytest.mark.parametrize("resource", [True, False])
 @pytest.mark.parametrize(
-    ("mode", "direction"), zip(old_cells.MODES, itertools.cycle(old_cells.DIRECTIONS))
+    ("mode", "direction"), list(zip(old_cells.MODES, itertools.cycle(old_cells.DIRECTIONS)))
 )
 def test_in_a_session(mode, direction, resource, rng, tmp_path):
     arrays, path = _random(mode, direction, rng, tmp_path)
