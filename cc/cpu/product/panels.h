@@ -158,26 +158,37 @@ inline void PackColumns(const int8_t* row, int64_t stride, int64_t count, Quad* 
   }
 }
 
+// Packs N whole vectors of neighbouring contiguous columns. Vector i begins at dst + i * next.
+template <int N, typename T, typename E>
+EIGEN_ALWAYS_INLINE void PackWholeVectors(const MatrixView<const T>& src, int64_t depth, E* dst,
+                                          int64_t ldb, int64_t next) {
+  const T* row = src.data;
+  for (int64_t k = 0; k < depth; k += kPerOperand<E>, dst += ldb) {
+#pragma GCC unroll 4
+    for (int i = 0; i < N; ++i) {
+      PackColumns(row + i * kOperandLanes<E>, src.k_stride, depth - k, dst + i * next);
+    }
+    row += kPerOperand<E> * src.k_stride;
+  }
+}
+
 // Packs up to kLineVectors vectors of neighbouring columns, of which the first n columns are valid.
-// Vector i begins at dst + i * next.
 template <typename T, typename E>
 void PackVectors(const MatrixView<const T>& src, int64_t depth, int64_t n, int64_t vectors, E* dst,
                  int64_t ldb, int64_t next) {
   constexpr int V = kOperandLanes<E>;
   constexpr int kLine = kLineVectors<E, T>;
   if (src.n_stride == 1 && vectors == kLine && n >= kLine * V) {
-    const T* row = src.data;
-    for (int64_t k = 0; k < depth; k += kPerOperand<E>, dst += ldb) {
-#pragma GCC unroll 4
-      for (int i = 0; i < kLine; ++i) {
-        PackColumns(row + i * V, src.k_stride, depth - k, dst + i * next);
-      }
-      row += kPerOperand<E> * src.k_stride;
-    }
-    return;
+    return PackWholeVectors<kLine>(src, depth, dst, ldb, next);
   }
   for (int64_t i = 0; i < vectors; ++i) {
-    PackVector(src.At(0, i * V), depth, std::min<int64_t>(V, n - i * V), dst + i * next, ldb);
+    const MatrixView<const T> from = src.At(0, i * V);
+    const int64_t valid = std::min<int64_t>(V, n - i * V);
+    if (src.n_stride == 1 && valid == V) {
+      PackWholeVectors<1>(from, depth, dst + i * next, ldb, next);
+    } else {
+      PackVector(from, depth, valid, dst + i * next, ldb);
+    }
   }
 }
 
