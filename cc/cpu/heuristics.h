@@ -17,8 +17,11 @@ namespace rnn_ops::cpu {
 // ---- Estimated cost of work on one thread, in nanoseconds ----
 // The estimates are rough on purpose: they only have to distinguish microseconds from milliseconds.
 
-// Converting, copying or packing `bytes` bytes.
+// Converting or copying `bytes` bytes.
 inline int64_t NsToMove(int64_t bytes) { return bytes / 8; }
+
+// Packing weights into `bytes` bytes of panels.
+inline int64_t NsToPack(int64_t bytes) { return bytes / 16; }
 
 // Generating `numbers` random numbers for dropout.
 inline int64_t NsToDraw(int64_t numbers) { return 2 * numbers; }
@@ -176,13 +179,18 @@ inline RowItems ChooseRowItems(int64_t rows, int64_t panels, int64_t threads) {
   return items;
 }
 
-// ---- Partition of the weight gradients ----
+// ---- Partition into panels ----
 
-// The number of panels that one item reduces together, so that the factors are read once for all of
-// these panels. Each thread gets at least two items if possible.
+// The number of panels of one item, at most `most`. Each thread gets at least two items if
+// possible.
 inline int64_t PanelsOfItem(int64_t panels, int64_t most, int64_t threads) {
   return std::clamp(panels / (2 * threads), int64_t{1}, most);
 }
+
+// The most panels that an item packs together (Note [Panels]).
+constexpr int64_t kMostPackedPanels = 8;
+
+// ---- Partition of the weight gradients ----
 
 // A piece reads its panel of gradients again, and multiplies the panel with its part of the
 // `columns` of x and h.

@@ -81,7 +81,8 @@ inline void PackQuantizedDense(const DenseArgs* args, const int8_t* kernel, cons
   for (int64_t p = 0; p < DensePanels<float>(columns); ++p) {
     Quad* const panel = packed + DensePanelOffset<float>(operands, p);
     PackDensePanel(source, depth, columns, p, panel);
-    for (int v = 0; v < PanelVectors(padded / V, p); ++v) PackScales(ones, V, panel + v * V);
+    const int nv = PanelVectors(padded / V, p);
+    for (int v = 0; v < nv; ++v) PackScales(ones, V, panel + v * V, nv * V);
   }
   float* const padded_scales = ScalesOf(args);
   float* const padded_bias = padded_scales + padded;

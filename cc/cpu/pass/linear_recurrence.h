@@ -231,7 +231,7 @@ class LinearPass {
     const T* const weights = args.tensors.in<T>(Arg::recurrent_kernel);
     const MatrixView<const T> view = p_.transposed ? MatrixView<const T>{weights, 1, gates()}
                                                    : MatrixView<const T>{weights, gates(), 1};
-    const int64_t ns = NsToMove(depth() * width() * static_cast<int64_t>(sizeof(T))) + split_.ns;
+    const int64_t ns = NsToPack(depth() * width() * static_cast<int64_t>(sizeof(T))) + split_.ns;
     Parallel(args.parallel, DensePanels<T>(width()), ns, [&](int64_t panel) {
       PackDensePanel(view, depth(), width(), panel,
                      memory_.weights + DensePanelOffset<T>(depth(), panel));

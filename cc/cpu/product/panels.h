@@ -9,6 +9,11 @@
 // With AVX2 a panel of four vectors of exact operands is in halves (Note [Halves]).
 // Rows of gate buffers have the same order: [unit block][gate][lane]. For a product over such rows
 // (the gradients), K has that order, and the rows of units beyond H are zeros.
+//
+// A line of cache can have several vectors, which belong to different panels, and the rows of large
+// weights are a page apart. If H is a power of two, the lines of a column are all in one set of the
+// cache. So packing and unpacking move whole lines: kPackRows rows of all panels of an item, before
+// the next rows.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +37,27 @@ struct MatrixView {
   }
 };
 
+// The rows that are packed or unpacked of all panels of an item before the next rows, if the
+// columns of the matrix are contiguous.
+constexpr int64_t kPackRows = 16;
+
+// The number of vectors in a line of cache of a matrix of W with contiguous columns. A dense panel
+// has at most four.
+template <typename E, typename W>
+constexpr int kLineVectors =
+    std::clamp(64 / (kOperandLanes<E> * static_cast<int>(sizeof(W))), 1, 4);
+// The number of vectors that are moved together.
+template <typename E, typename W>
+int VectorsOfLine(const MatrixView<W>& m) {
+  return m.n_stride == 1 ? kLineVectors<E, W> : 1;
+}
+
+// The unit blocks of a row that are packed before the next row, if the gates are K.
+constexpr int64_t kPackBlocks = 8;
+
 // The prefetch distance of packing, ahead of the current block. Weights are in memory or in the
 // third-level cache, and their rows are far apart.
 constexpr int64_t kPackAheadColumns = 64;
-constexpr int64_t kPackAheadRows = 16;
 
 // dst[k * ldb + lane] = src(k, lane) for k < depth, lane < n. The other lanes are zeros.
 template <typename T>
@@ -43,10 +65,7 @@ void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, T* dst
   constexpr int V = kLanes<T>;
   int64_t k = 0;
   if (src.n_stride == 1) {
-    for (; k < depth; ++k) {
-      __builtin_prefetch(src.data + (k + kPackAheadRows) * src.k_stride);
-      Store(dst + k * ldb, LoadFirst(src.data + k * src.k_stride, n));
-    }
+    for (; k < depth; ++k) Store(dst + k * ldb, LoadFirst(src.data + k * src.k_stride, n));
     return;
   }
   if (src.k_stride == 1 && n >= V) {
@@ -72,13 +91,7 @@ inline void PackVector(const MatrixView<const BFloat16Bits>& src, int64_t depth,
                        Pair* dst, int64_t ldb) {
   constexpr int V = kLanes<float>;
   int64_t k = 0;
-  if (src.n_stride == 1 && n >= V) {
-    for (; k + 2 <= depth; k += 2) {
-      const BFloat16Bits* row = src.data + k * src.k_stride;
-      const __m512i pairs = Interleave(LoadBits(row), LoadBits(row + src.k_stride));
-      _mm512_storeu_si512(dst + k / 2 * ldb, pairs);
-    }
-  } else if (src.k_stride == 1 && n >= V) {
+  if (src.k_stride == 1 && n >= V) {
     // A pair is 32 bits of memory, so the transpose of float works for pairs.
     for (; k + 2 * V <= depth; k += 2 * V) {
       Block<float> block;
@@ -102,12 +115,10 @@ inline void PackVector(const MatrixView<const BFloat16Bits>& src, int64_t depth,
 
 #endif
 
-// Packs int8 values as quads of k, behind the header of a panel.
+// Packs int8 values as quads of k.
 inline void PackVector(const MatrixView<const int8_t>& src, int64_t depth, int64_t n, Quad* dst,
                        int64_t ldb) {
   constexpr int V = kLanes<float>;
-  std::fill(dst + ldb, dst + ldb + V, Quad{});  // the header's unused operand
-  dst += kHeaderOperands<Quad> * ldb;
   for (int64_t k = 0; k < depth; k += 4, dst += ldb) {
     for (int64_t lane = 0; lane < V; ++lane) {
       const int8_t* at = src.data + k * src.k_stride + lane * src.n_stride;
@@ -120,10 +131,73 @@ inline void PackVector(const MatrixView<const int8_t>& src, int64_t depth, int64
   }
 }
 
-// Writes the scales of n columns to the header of a panel, for the vector that begins at `dst`.
-inline void PackScales(const float* scales, int64_t n, Quad* dst) {
+// Packs a vector of the operand that begins at `row`, of contiguous columns with `count` rows of K.
+template <typename T>
+EIGEN_ALWAYS_INLINE void PackColumns(const T* row, int64_t, int64_t, T* dst) {
+  Store(dst, Load(row));
+}
+
+#if defined(RNN_OPS_ISA_AVX512)
+
+EIGEN_ALWAYS_INLINE void PackColumns(const BFloat16Bits* row, int64_t stride, int64_t count,
+                                     Pair* dst) {
+  const __m256i second = count > 1 ? LoadBits(row + stride) : _mm256_setzero_si256();
+  _mm512_storeu_si512(dst, Interleave(LoadBits(row), second));
+}
+
+#endif
+
+inline void PackColumns(const int8_t* row, int64_t stride, int64_t count, Quad* dst) {
+  constexpr int V = kLanes<float>;
+  int8_t rows[4][V] = {};  // a copy, so that the compiler can use vectors
+  for (int64_t i = 0; i < std::min<int64_t>(4, count); ++i) {
+    std::memcpy(rows[i], row + i * stride, V);
+  }
+  for (int lane = 0; lane < V; ++lane) {
+    dst[lane] = {{rows[0][lane], rows[1][lane], rows[2][lane], rows[3][lane]}};
+  }
+}
+
+// Packs N whole vectors of neighbouring contiguous columns. Vector i begins at dst + i * next.
+template <int N, typename T, typename E>
+EIGEN_ALWAYS_INLINE void PackWholeVectors(const MatrixView<const T>& src, int64_t depth, E* dst,
+                                          int64_t ldb, int64_t next) {
+  const T* row = src.data;
+  for (int64_t k = 0; k < depth; k += kPerOperand<E>, dst += ldb) {
+#pragma GCC unroll 4
+    for (int i = 0; i < N; ++i) {
+      PackColumns(row + i * kOperandLanes<E>, src.k_stride, depth - k, dst + i * next);
+    }
+    row += kPerOperand<E> * src.k_stride;
+  }
+}
+
+// Packs up to kLineVectors vectors of neighbouring columns, of which the first n columns are valid.
+template <typename T, typename E>
+void PackVectors(const MatrixView<const T>& src, int64_t depth, int64_t n, int64_t vectors, E* dst,
+                 int64_t ldb, int64_t next) {
+  constexpr int V = kOperandLanes<E>;
+  constexpr int kLine = kLineVectors<E, T>;
+  if (src.n_stride == 1 && vectors == kLine && n >= kLine * V) {
+    return PackWholeVectors<kLine>(src, depth, dst, ldb, next);
+  }
+  for (int64_t i = 0; i < vectors; ++i) {
+    const MatrixView<const T> from = src.At(0, i * V);
+    const int64_t valid = std::min<int64_t>(V, n - i * V);
+    if (src.n_stride == 1 && valid == V) {
+      PackWholeVectors<1>(from, depth, dst + i * next, ldb, next);
+    } else {
+      PackVector(from, depth, valid, dst + i * next, ldb);
+    }
+  }
+}
+
+// Writes the header of a panel for the vector that begins at `dst`: the scales of n columns, and
+// zeros for the operand that is not used.
+inline void PackScales(const float* scales, int64_t n, Quad* dst, int64_t ldb) {
   const Packet<float> vector = LoadFirst(scales, n);
   std::memcpy(dst, &vector, sizeof(vector));
+  std::fill(dst + ldb, dst + ldb + kLanes<float>, Quad{});
 }
 
 // The inverse of PackVector: dst(k, lane) = src[k * ldb + lane] for k < depth, lane < n.
@@ -145,22 +219,56 @@ void UnpackVector(const T* src, int64_t ldb, int64_t depth, int64_t n, const Mat
   }
 }
 
+// UnpackVector for neighbouring columns, of which the first n are valid. Vector i begins at
+// src + i * next.
+template <typename T>
+void UnpackVectors(const T* src, int64_t ldb, int64_t next, int64_t depth, int64_t n,
+                   int64_t vectors, const MatrixView<T>& dst) {
+  constexpr int V = kLanes<T>;
+  constexpr int kLine = kLineVectors<T, T>;
+  if (dst.n_stride == 1 && vectors == kLine && n >= kLine * V) {
+    for (int64_t k = 0; k < depth; ++k) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kLine; ++i) {
+        Store(dst.data + k * dst.k_stride + i * V, Load(src + k * ldb + i * next));
+      }
+    }
+    return;
+  }
+  for (int64_t i = 0; i < vectors; ++i) {
+    UnpackVector(src + i * next, ldb, depth, std::min<int64_t>(V, n - i * V), dst.At(0, i * V));
+  }
+}
+
+// Calls fn(k, rows) for the pieces of K of a matrix that are packed or unpacked one after another.
+template <typename View, typename F>
+void ForPackedPieces(const View& matrix, int64_t depth, F&& fn) {
+  const int64_t piece = matrix.n_stride == 1 ? kPackRows : depth;
+  for (int64_t k = 0; k < depth; k += piece) fn(k, std::min(piece, depth - k));
+}
+
 // The gates of the vectors of a unit block, in order.
 struct GateOrder {
   int count;      // vectors in a unit block
   int source[4];  // the gate of each vector
 };
 
-// Packs gate panel u of a matrix with columns [gate][H].
+// Packs gate panels [u0, u1) of a matrix with columns [gate][H]. `panels`: panel u0.
 template <typename T, typename E>
-void PackGatePanel(const MatrixView<const T>& src, int64_t depth, int64_t units,
-                   const GateOrder& gates, int64_t u, E* panel) {
+void PackGatePanels(const MatrixView<const T>& src, int64_t depth, int64_t units,
+                    const GateOrder& gates, int64_t u0, int64_t u1, E* panels) {
   constexpr int V = kOperandLanes<E>;
-  const int64_t n = std::min<int64_t>(V, units - u * V);
-  for (int g = 0; g < gates.count; ++g) {
-    PackVector(src.At(0, gates.source[g] * units + u * V), depth, n,
-               panel + VectorAt<E>(gates.count, g, depth), PanelRow<E>(gates.count));
-  }
+  const int64_t operands = OperandsOf<E>(depth), size = operands * gates.count * V;
+  const int64_t ldb = PanelRow<E>(gates.count), line = VectorsOfLine<E>(src);
+  ForPackedPieces(src, depth, [&](int64_t k, int64_t rows) {
+    for (int64_t u = u0; u < u1; u += line) {
+      E* const to = panels + (u - u0) * size + OperandsOf<E>(k) * ldb;
+      for (int g = 0; g < gates.count; ++g) {
+        PackVectors(src.At(k, gates.source[g] * units + u * V), rows, units - u * V,
+                    std::min(line, u1 - u), to + VectorAt<E>(gates.count, g, operands), ldb, size);
+      }
+    }
+  });
 }
 
 // Packs dense panel p of a matrix [depth, columns].
@@ -169,11 +277,16 @@ void PackDensePanel(const MatrixView<const T>& src, int64_t depth, int64_t colum
                     E* panel) {
   constexpr int V = kOperandLanes<E>;
   const int nv = PanelVectors(CeilDiv(columns, V), p);
-  for (int v = 0; v < nv; ++v) {
-    const int64_t n0 = (4 * p + v) * V;
-    PackVector(src.At(0, n0), depth, std::min<int64_t>(V, columns - n0),
-               panel + VectorAt<E>(nv, v, depth), PanelRow<E>(nv));
-  }
+  const int64_t ldb = PanelRow<E>(nv);
+  const int line = VectorsOfLine<E>(src);
+  ForPackedPieces(src, depth, [&](int64_t k, int64_t rows) {
+    E* const to = panel + OperandsOf<E>(k) * ldb;
+    for (int v = 0; v < nv; v += line) {
+      const int64_t n0 = (4 * p + v) * V;
+      PackVectors(src.At(k, n0), rows, columns - n0, std::min(line, nv - v),
+                  to + VectorAt<E>(nv, v, OperandsOf<E>(depth)), ldb, V);
+    }
+  });
 }
 
 // Packs dense panel p of a matrix whose rows are [gate][H] in memory. The packed rows have the
@@ -184,21 +297,58 @@ void PackDensePanelOfGateRows(const MatrixView<const T>& src, int64_t units, con
   constexpr int V = kOperandLanes<E>;
   constexpr int64_t kRows = V / kPerOperand<E>;  // of one gate of a unit block
   const int nv = PanelVectors(CeilDiv(columns, V), p);
-  const int64_t ldb = PanelRow<E>(nv), depth = CeilDiv(units, V) * gates.count * kRows;
-  for (int64_t u = 0; u < CeilDiv(units, V); ++u) {
-    const int64_t valid = std::min<int64_t>(V, units - u * V);
+  const int64_t ldb = PanelRow<E>(nv), blocks = CeilDiv(units, V);
+  const int64_t operands = blocks * gates.count * kRows;
+  const int line = VectorsOfLine<E>(src);
+  for (int64_t u0 = 0; u0 < blocks; u0 += kPackBlocks) {
     for (int g = 0; g < gates.count; ++g) {
-      for (int v = 0; v < nv; ++v) {
+      for (int v = 0; v < nv; v += line) {
         const int64_t n0 = (4 * p + v) * V;
-        E* dst = panel + VectorAt<E>(nv, v, depth) + (u * gates.count + g) * kRows * ldb;
-        PackVector(src.At(gates.source[g] * units + u * V, n0), valid,
-                   std::min<int64_t>(V, columns - n0), dst, ldb);
-        for (int64_t k = OperandsOf<E>(valid); k < kRows; ++k) {
-          std::fill(dst + k * ldb, dst + k * ldb + V, E{});
+        for (int64_t u = u0; u < std::min(blocks, u0 + kPackBlocks); ++u) {
+          const int64_t valid = std::min<int64_t>(V, units - u * V);
+          E* const to = panel + VectorAt<E>(nv, v, operands) + (u * gates.count + g) * kRows * ldb;
+          const int vectors = std::min(line, nv - v);
+          PackVectors(src.At(gates.source[g] * units + u * V, n0), valid, columns - n0, vectors, to,
+                      ldb, V);
+          for (int64_t k = OperandsOf<E>(valid); k < kRows; ++k) {
+            std::fill(to + k * ldb, to + k * ldb + vectors * V, E{});
+          }
         }
       }
     }
   }
+}
+
+// Unpacks panels [u0, u1) of gradients, each [depth][gates][V], to a matrix with columns [gate][H].
+// `panels`: panel u0; `size`: from one panel to the next.
+template <typename T>
+void UnpackGatePanels(const T* panels, int64_t size, int64_t depth, int64_t units,
+                      const GateOrder& gates, int64_t u0, int64_t u1, const MatrixView<T>& dst) {
+  constexpr int V = kLanes<T>;
+  const int64_t ldb = gates.count * V, line = VectorsOfLine<T>(dst);
+  ForPackedPieces(dst, depth, [&](int64_t k, int64_t rows) {
+    for (int64_t u = u0; u < u1; u += line) {
+      for (int g = 0; g < gates.count; ++g) {
+        UnpackVectors(panels + (u - u0) * size + k * ldb + g * V, ldb, size, rows, units - u * V,
+                      std::min(line, u1 - u), dst.At(k, gates.source[g] * units + u * V));
+      }
+    }
+  });
+}
+
+// Unpacks dense panel p of gradients, [depth][nv][V], to a matrix [depth, columns].
+template <typename T>
+void UnpackDensePanel(const T* panel, int64_t depth, int64_t columns, int64_t p,
+                      const MatrixView<T>& dst) {
+  constexpr int V = kLanes<T>;
+  const int nv = PanelVectors(CeilDiv(columns, V), p), line = VectorsOfLine<T>(dst);
+  ForPackedPieces(dst, depth, [&](int64_t k, int64_t rows) {
+    for (int v = 0; v < nv; v += line) {
+      const int64_t n0 = (4 * p + v) * V;
+      UnpackVectors(panel + (k * nv + v) * V, nv * V, V, rows, columns - n0, std::min(line, nv - v),
+                    dst.At(k, n0));
+    }
+  });
 }
 
 // The number of elements of a packed matrix.

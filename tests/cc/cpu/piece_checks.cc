@@ -500,10 +500,14 @@ void CheckPacking(Checker& check, int gates, int64_t depth, int64_t units, bool 
     }
     return all;
   };
-  const int64_t operands = OperandsOf<E>(depth);
-  for (int64_t u = 0; u < CeilDiv(units, V); ++u) {
-    std::vector<E> panel(operands * gates * V);
-    PackGatePanel(m, depth, units, order, u, panel.data());
+  const int64_t operands = OperandsOf<E>(depth), blocks = CeilDiv(units, V);
+  const int64_t size = operands * gates * V;
+  std::vector<E> panels(blocks * size);
+  // Two ranges, neither of which need be whole lines of cache.
+  PackGatePanels(m, depth, units, order, 0, blocks / 3, panels.data());
+  PackGatePanels(m, depth, units, order, blocks / 3, blocks, panels.data() + blocks / 3 * size);
+  for (int64_t u = 0; u < blocks; ++u) {
+    const std::vector<E> panel(panels.begin() + u * size, panels.begin() + (u + 1) * size);
     std::vector<double> want;
     for (int64_t k = 0; k < operands * kPer; ++k) {
       for (int64_t x = 0; x < gates * V; ++x) {
@@ -544,18 +548,35 @@ void CheckPacking(Checker& check, int gates, int64_t depth, int64_t units, bool 
     }
     check.Equal(numbers(panel, nv), want, "panel of gate rows of " + what);
   }
+  // Unpacks gradients, whose panels are never in halves, to the same matrix.
   if constexpr (std::is_same_v<T, W>) {
-    // Unpacks the panel again.
-    std::vector<T> packed(depth * V), back(data.size(), T(kUntouched)), want(back);
-    const int64_t n = std::min<int64_t>(V, columns);
-    PackVector(m, depth, n, packed.data(), V);
-    UnpackVector(packed.data(), V, depth, n, MatrixView<T>{back.data(), m.k_stride, m.n_stride});
-    for (int64_t k = 0; k < depth; ++k) {
-      for (int64_t x = 0; x < n; ++x) {
-        want[k * m.k_stride + x * m.n_stride] = static_cast<T>(value(k, x));
+    std::vector<T> back(data.size(), T(kUntouched));
+    const MatrixView<T> to = {back.data(), m.k_stride, m.n_stride};
+    std::vector<T> gradients;
+    for (int64_t u = 0; u < blocks; ++u) {
+      for (int64_t k = 0; k < depth; ++k) {
+        for (int64_t x = 0; x < gates * V; ++x) {
+          gradients.push_back(
+              static_cast<T>(value(k, order.source[x / V] * units + u * V + x % V)));
+        }
       }
     }
-    check.Equal(back, want, "unpacked vector of " + what);
+    const int64_t first = blocks / 3;
+    UnpackGatePanels(gradients.data(), size, depth, units, order, 0, first, to);
+    UnpackGatePanels(gradients.data() + first * size, size, depth, units, order, first, blocks, to);
+    check.Equal(back, data, "unpacked gate panels of " + what);
+    std::fill(back.begin(), back.end(), T(kUntouched));
+    for (int64_t p = 0; p < DensePanels<T>(columns); ++p) {
+      const int nv = PanelVectors(CeilDiv(columns, V), p);
+      gradients.clear();
+      for (int64_t k = 0; k < depth; ++k) {
+        for (int64_t x = 0; x < nv * V; ++x) {
+          gradients.push_back(static_cast<T>(value(k, 4 * p * V + x)));
+        }
+      }
+      UnpackDensePanel(gradients.data(), depth, columns, p, to);
+    }
+    check.Equal(back, data, "unpacked dense panels of " + what);
   }
 }
 
@@ -656,8 +677,8 @@ void CheckQuadTile(Checker& check, int64_t depth) {
   for (int64_t c = 0; c < kColumns; ++c) scales[c] = 1.0f / static_cast<float>(1 << (c % 5));
   std::vector<Quad> panel(OperandsOf<Quad>(depth) * kColumns);
   const GateOrder order = {NV, {0, 1, 2, 3}};
-  PackGatePanel<int8_t>({weights.data(), kColumns, 1}, depth, V, order, 0, panel.data());
-  for (int v = 0; v < NV; ++v) PackScales(scales.data() + v * V, V, panel.data() + v * V);
+  PackGatePanels<int8_t>({weights.data(), kColumns, 1}, depth, V, order, 0, 1, panel.data());
+  for (int v = 0; v < NV; ++v) PackScales(scales.data() + v * V, V, panel.data() + v * V, kColumns);
 
   std::vector<float> x(M * depth);
   std::vector<Quad> rows(M * (OperandsOf<Quad>(depth) + V));

@@ -184,7 +184,7 @@ void PackBackwardWeights(const BackwardLayer<T>& layer, const WeightSource<T>* s
   const int64_t in = layer.skip_input ? 0 : layer.in;
   const int64_t items = BackwardPackItems(s, in);
   // The threads that are woken for packing also run the recurrence.
-  const int64_t ns = NsToMove(s.num_dirs * PanelBytes(s, in)) + split.ns;
+  const int64_t ns = NsToPack(s.num_dirs * PanelBytes(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     BackwardPackItem(s, src[i / items], in, i % items, layer.dirs[i / items]);
   });

@@ -150,21 +150,27 @@ class GateWeightGradient {
   void Unpack(Factor f, const GateOrder& order, const MatrixView<T>& to, T* bias) const {
     const ReductionFactor<T>& factor = factors_[f];
     const T* sums = bias_ + factor.first_vector * V;
-    const T* panel_sums = factor.result;
-    for (int64_t panel = range_.begin; panel < range_.end; ++panel) {
+    if (factor.columns > 0) UnpackMatrix(factor, order, to.At(first_[f], 0));
+    if (bias == nullptr || piece_ > 0) return;
+    for (int64_t panel = range_.begin; panel < range_.end; ++panel, sums += vectors_ * V) {
       for (int v = 0; v < factor.vectors; ++v) {
         // Vector v of the panel is one gate of unit block `block`.
         const int64_t block = s_.dense ? 4 * panel + v : panel;
         const int64_t column = (s_.dense ? 0 : order.source[v] * s_.units) + block * V;
-        const int64_t valid = std::min<int64_t>(V, s_.units - block * V);
-        if (factor.columns > 0) {
-          UnpackVector(panel_sums + v * V, factor.vectors * V, factor.columns, valid,
-                       to.At(first_[f], column));
-        }
-        if (bias != nullptr && piece_ == 0) StoreFirst(bias + column, Load(sums + v * V), valid);
+        StoreFirst(bias + column, Load(sums + v * V), s_.units - block * V);
       }
-      panel_sums += factor.result_stride;
-      sums += vectors_ * V;
+    }
+  }
+
+  void UnpackMatrix(const ReductionFactor<T>& factor, const GateOrder& order,
+                    const MatrixView<T>& to) const {
+    if (!s_.dense) {
+      return UnpackGatePanels(factor.result, factor.result_stride, factor.columns, s_.units, order,
+                              range_.begin, range_.end, to);
+    }
+    const T* panel = factor.result;
+    for (int64_t p = range_.begin; p < range_.end; ++p, panel += factor.result_stride) {
+      UnpackDensePanel(panel, factor.columns, s_.units, p, to);
     }
   }
 
@@ -199,14 +205,10 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const Range& range
   ReducePanels(
       *layer.seq, dir.m, s.padded, panels, factors, static_cast<T*>(nullptr), space,
       [&](int64_t row, int64_t, int64_t, int) { return dir.dh_total + row * s.hidden_padded; });
+  // The result is addressed as (p, unit), the target as (unit, p).
+  const MatrixView<T> target = {to.second.data, to.second.n_stride, to.second.k_stride};
   for (int64_t panel = range.begin; panel < range.end; ++panel, result += size) {
-    for (int v = 0; v < vectors; ++v) {
-      const int64_t unit = (4 * panel + v) * V;
-      // The result is addressed as (p, unit), the target as (unit, p).
-      const MatrixView<T> at = to.second.At(unit, 0);
-      UnpackVector(result + v * V, vectors * V, s.proj, std::min<int64_t>(V, s.units - unit),
-                   MatrixView<T>{at.data, at.n_stride, at.k_stride});
-    }
+    UnpackDensePanel(static_cast<const T*>(result), s.proj, s.units, panel, target);
   }
 }
 

@@ -149,12 +149,12 @@ void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const Split& s
     }
     return;
   }
-  const int64_t items = PackItems(s);
+  const PackItems<T> items(s, parallel.threads);
   // The threads that are woken for packing also run the recurrence.
-  const int64_t ns = NsToMove(s.num_dirs * PanelBytes(s, in)) + split.ns;
-  Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
-    const ForwardWeights<T>& w = layer.dirs[i / items].weights;
-    PackItem(s, w.source, in, i % items, w.packed);
+  const int64_t ns = NsToPack(s.num_dirs * PanelBytes(s, in)) + split.ns;
+  Parallel(parallel, s.num_dirs * items.count(), ns, [&](int64_t i) {
+    const ForwardWeights<T>& w = layer.dirs[i / items.count()].weights;
+    PackItem(s, w.source, in, items, i % items.count(), w.packed);
   });
 }
 

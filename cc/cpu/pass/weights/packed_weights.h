@@ -55,11 +55,29 @@ int64_t PanelBytes(const Sizes<T>& s, int64_t in) {
   return (rows * s.gate_part + s.padded * s.second_columns) * OperandBytes<T>(s.operands);
 }
 
-// The number of items of work that pack one pseudo-layer.
+// The items of work that pack one pseudo-layer: ranges of panels of the gates, then the dense
+// panels of the second product.
 template <typename T>
-int64_t PackItems(const Sizes<T>& s) {
-  return s.panels() + (s.has_second_product() ? DensePanels<T>(s.second_columns) : 0);
-}
+class PackItems {
+ public:
+  PackItems(const Sizes<T>& s, const ThreadBudget& threads)
+      : panels_(s.panels()),
+        size_(RoundUp(PanelsOfItem(panels_, kMostPackedPanels, threads.count), kLineVectors<T, T>)),
+        ranges_(CeilDiv(panels_, size_)),
+        second_(s.has_second_product() ? DensePanels<T>(s.second_columns) : 0) {}
+
+  int64_t count() const { return ranges_ + second_; }
+  // The panels of an item of the gates.
+  Range at(int64_t item) const { return {item * size_, std::min(panels_, (item + 1) * size_)}; }
+  // The dense panel of an item of the second product; negative for the other items.
+  int64_t second(int64_t item) const { return item - ranges_; }
+
+ private:
+  const int64_t panels_;
+  const int64_t size_;    // panels in a range
+  const int64_t ranges_;  // number of ranges
+  const int64_t second_;  // number of dense panels of the second product
+};
 
 template <typename T, typename Views>
 void PackBias(const Sizes<T>& s, const Views& src, int64_t block, const PackedWeights<T>& w) {
@@ -82,85 +100,73 @@ void PackBias(const Sizes<T>& s, const Views& src, int64_t block, const PackedWe
   }
 }
 
-// The panels that an item packs, and their K in operands.
-template <typename E>
-struct ItemPanels {
-  E *input, *recurrent;  // null for an item of the second product
-  E* second;             // null for the other items
-  int64_t input_depth, recurrent_depth;
-};
-
-template <typename E, typename T>
-ItemPanels<E> PanelsOfItemOf(const Sizes<T>& s, int64_t in, int64_t item,
-                             const PackedWeights<T>& w) {
-  constexpr int V = kLanes<T>;
-  ItemPanels<E> p = {nullptr, nullptr, nullptr, OperandsOf<E>(in), OperandsOf<E>(s.hidden)};
-  auto at = [](char* panels, int64_t operand) { return reinterpret_cast<E*>(panels) + operand; };
-  if (item >= s.panels()) {
-    p.second = at(w.second, DensePanelOffset<T>(OperandsOf<E>(s.units), item - s.panels()));
-    return p;
+// Writes the headers of a gate panel or of a dense panel (Note [Quads]).
+inline void PackGateScales(const float* scales, int64_t units, const GateOrder& order, int64_t u,
+                           Quad* panel) {
+  constexpr int V = kLanes<float>;
+  for (int g = 0; g < order.count; ++g) {
+    PackScales(scales + order.source[g] * units + u * V, units - u * V, panel + g * V,
+               order.count * V);
   }
-  const int64_t input_vectors = s.dense ? 4 : s.cell.input.count;
-  const int64_t recurrent_vectors = s.dense ? 4 : s.cell.recurrent.count;
-  p.input = at(w.input, item * p.input_depth * input_vectors * V);
-  p.recurrent = at(w.recurrent, item * p.recurrent_depth * recurrent_vectors * V);
-  return p;
+}
+inline void PackDenseScales(const float* scales, int64_t columns, int64_t p, Quad* panel) {
+  constexpr int V = kLanes<float>;
+  const int nv = PanelVectors(CeilDiv(columns, V), p);
+  for (int v = 0; v < nv; ++v) {
+    const int64_t n0 = (4 * p + v) * V;
+    PackScales(scales + n0, columns - n0, panel + v * V, nv * V);
+  }
 }
 
-// Writes the headers of the panels of an item (Note [Quads]).
-inline void PackItemScales(const Sizes<float>& s, const WeightScales& scales, int64_t item,
-                           const ItemPanels<Quad>& panels) {
-  constexpr int V = kLanes<float>;
-  auto dense = [](const float* of, int64_t columns, int64_t p, Quad* panel) {
-    const int nv = PanelVectors(CeilDiv(columns, V), p);
-    for (int v = 0; v < nv; ++v) {
-      const int64_t n0 = (4 * p + v) * V;
-      PackScales(of + n0, columns - n0, panel + v * V);
+// Packs panels of the gates of a matrix with `depth` rows. `scales` belong to quads.
+template <typename E, typename W, typename T>
+void PackPanels(const Sizes<T>& s, const MatrixView<const W>& src, const float* scales,
+                int64_t depth, const GateOrder& order, const Range& panels, char* to) {
+  if (src.data == nullptr) return;
+  const int64_t size = OperandsOf<E>(depth) * (s.dense ? 4 : order.count) * kLanes<T>;
+  E* panel = reinterpret_cast<E*>(to) + panels.begin * size;
+  if (!s.dense) PackGatePanels(src, depth, s.units, order, panels.begin, panels.end, panel);
+  for (int64_t p = panels.begin; p < panels.end; ++p, panel += size) {
+    if (s.dense) PackDensePanel(src, depth, s.units, p, panel);
+    if constexpr (std::is_same_v<E, Quad>) {
+      if (s.dense) {
+        PackDenseScales(scales, s.units, p, panel);
+      } else {
+        PackGateScales(scales, s.units, order, p, panel);
+      }
     }
-  };
-  auto gates = [&](const float* of, const GateOrder& order, Quad* panel) {
-    for (int g = 0; g < order.count; ++g) {
-      PackScales(of + order.source[g] * s.units + item * V, s.units - item * V, panel + g * V);
-    }
-  };
-  if (panels.second != nullptr) {
-    dense(scales.second, s.second_columns, item - s.panels(), panels.second);
-  } else if (s.dense) {
-    dense(scales.input, s.units, item, panels.input);
-    dense(scales.recurrent, s.units, item, panels.recurrent);
-  } else {
-    gates(scales.input, s.cell.input, panels.input);
-    gates(scales.recurrent, s.cell.recurrent, panels.recurrent);
   }
 }
 
 // Packs an item of the weights as operands E.
 template <typename E, typename T>
-void PackItemAs(const Sizes<T>& s, const WeightSource<T>& source, int64_t in, int64_t item,
-                const PackedWeights<T>& w) {
+void PackItemAs(const Sizes<T>& s, const WeightSource<T>& source, int64_t in,
+                const PackItems<T>& items, int64_t item, const PackedWeights<T>& w) {
   const auto& src = source.template For<E>();
-  const ItemPanels<E> panels = PanelsOfItemOf<E>(s, in, item, w);
-  if constexpr (std::is_same_v<E, Quad>) PackItemScales(s, src.scales, item, panels);
-  if (panels.second != nullptr) {
-    PackDensePanel(src.second, s.units, s.second_columns, item - s.panels(), panels.second);
+  WeightScales scales = {};
+  if constexpr (std::is_same_v<E, Quad>) scales = src.scales;
+  if (const int64_t p = items.second(item); p >= 0) {
+    E* const panel =
+        reinterpret_cast<E*>(w.second) + DensePanelOffset<T>(OperandsOf<E>(s.units), p);
+    PackDensePanel(src.second, s.units, s.second_columns, p, panel);
+    if constexpr (std::is_same_v<E, Quad>) {
+      PackDenseScales(scales.second, s.second_columns, p, panel);
+    }
     return;
   }
-  const bool has_input = src.input.data != nullptr;
-  if (s.dense) {
-    if (has_input) PackDensePanel(src.input, in, s.units, item, panels.input);
-    PackDensePanel(src.recurrent, s.hidden, s.units, item, panels.recurrent);
-  } else {
-    if (has_input) PackGatePanel(src.input, in, s.units, s.cell.input, item, panels.input);
-    PackGatePanel(src.recurrent, s.hidden, s.units, s.cell.recurrent, item, panels.recurrent);
-  }
-  const Range blocks = s.BlocksOf(item, item + 1);
+  const Range panels = items.at(item);
+  PackPanels<E>(s, src.input, scales.input, in, s.cell.input, panels, w.input);
+  PackPanels<E>(s, src.recurrent, scales.recurrent, s.hidden, s.cell.recurrent, panels,
+                w.recurrent);
+  const Range blocks = s.BlocksOf(panels.begin, panels.end);
   for (int64_t u = blocks.begin; u < blocks.end; ++u) PackBias(s, src, u, w);
 }
 
 template <typename T>
-void PackItem(const Sizes<T>& s, const WeightSource<T>& source, int64_t in, int64_t item,
-              const PackedWeights<T>& w) {
-  WithOperand<T>(s.operands, [&](auto e) { PackItemAs<decltype(e)>(s, source, in, item, w); });
+void PackItem(const Sizes<T>& s, const WeightSource<T>& source, int64_t in,
+              const PackItems<T>& items, int64_t item, const PackedWeights<T>& w) {
+  WithOperand<T>(s.operands,
+                 [&](auto e) { PackItemAs<decltype(e)>(s, source, in, items, item, w); });
 }
 
 // Packs the weights of inference once, separately from the calls that use them.
@@ -207,8 +213,9 @@ class PackPass {
     ForEachPacked(p_, s_, arena, [&](const PackedWeights<T>& weights, int64_t l, int d) {
       const WeightSource<T> source = SourceOf(p_, s_, args.tensors, l, d);
       const int64_t in = OffsetsOf(p_, s_).Input(l);
-      Parallel(args.parallel, PackItems(s_), NsToMove(PanelBytes(s_, in)),
-               [&](int64_t item) { PackItem(s_, source, in, item, weights); });
+      const PackItems<T> items(s_, args.parallel.threads);
+      Parallel(args.parallel, items.count(), NsToPack(PanelBytes(s_, in)),
+               [&](int64_t item) { PackItem(s_, source, in, items, item, weights); });
     });
     return kDone;
   }
