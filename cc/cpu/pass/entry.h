@@ -13,6 +13,7 @@
 #include "cc/cpu/pass/backward/pass.h"
 #include "cc/cpu/pass/block_lstm.h"
 #include "cc/cpu/pass/forward/pass.h"
+#include "cc/cpu/pass/forward/stream.h"
 #include "cc/cpu/pass/linear_recurrence.h"
 #include "cc/cpu/pass/weights/packed_weights.h"
 #include "cc/cpu/rows/operand_rows.h"
@@ -117,6 +118,10 @@ int32_t Run(const Args* args) {
 // Returns fn(PassType) for the forward pass of a call.
 template <typename F>
 decltype(auto) WithForwardPass(const RnnArgs& args, F&& fn) {
+  // Only float32: steppers have no other type.
+  if (args.problem.dtype == kFloat32 && StreamPass<float>::Runs(args)) {
+    return fn(PassType<StreamPass<float>>());
+  }
   return WithPass<ForwardPass>(args.problem.dtype, fn);
 }
 
