@@ -58,6 +58,7 @@ enum KernelResult : int32_t {
   kDone = 0,
   kOtherReserve = 1,  // the reserve space belongs to another problem
   kStopped = 2,       // the memory callback returned false
+  kOtherLengths = 3,  // the plan was made for other lengths
 };
 
 // One call of a kernel. The shapes of the tensors are in the tables of the ops

@@ -23,6 +23,7 @@ class NodeReader {
 
   int64_t batch() const { return program_.batch; }
   int64_t max_time() const { return program_.max_time; }
+  int threads() const { return program_.threads; }
 
   template <typename T>
   Status Field(const std::string& name, T* value) const {

@@ -208,7 +208,9 @@ Status Block::Resize(int64_t bytes) {
   return Status();
 }
 
-Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, Program* program) {
+Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, int threads,
+                    Program* program) {
+  program->threads = threads;
   RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "batch_size", batch, &program->batch));
   RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "time", max_time, &program->max_time));
   return Builder(file, program).Build();

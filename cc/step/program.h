@@ -79,7 +79,8 @@ class Node {
 struct Program {
   int64_t batch = 0;     // B
   int64_t max_time = 0;  // T
-  int64_t bytes = 0;     // about the memory of all values
+  int threads = 1;       // of the team of a call
+  int64_t bytes = 0;     // about the memory of all values and nodes
   std::vector<std::unique_ptr<Value>> values;
   std::vector<std::unique_ptr<State>> states;
   std::vector<std::unique_ptr<Node>> nodes;
@@ -95,7 +96,9 @@ struct Program {
   std::vector<Output> outputs;
 };
 
-// Makes the program of a file for B and T; 0: those of the file, or 1.
-Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, Program* program);
+// Makes the program of a file for B, T and a number of threads. 0 as B or T: that of the file,
+// or 1.
+Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, int threads,
+                    Program* program);
 
 }  // namespace rnn_ops::step

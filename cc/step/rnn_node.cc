@@ -38,34 +38,22 @@ class RnnNode : public Node {
  private:
   Status ReadShapes(const NodeReader& reader, const OpSpec& op, const RnnAttrs& attrs,
                     CallShapes* shapes);
-  // Copies the weights, and sets the inputs of op_ that are weights.
-  Status ReadWeights(const NodeReader& reader, const OpSpec& op, cpu::RnnArgs* args);
-  Status Pack(cpu::RnnArgs* args);
-  void ForgetPacked(CallTensors* tensors);
-  static bool Allocate(void* node, const cpu::MemorySizes& sizes, cpu::MemoryBlocks* blocks);
+  // Copies the weights, and sets the inputs of args_ that are weights.
+  Status ReadWeights(const NodeReader& reader, const OpSpec& op);
+  Status Pack();
+  void ForgetPacked();
+  // Makes the plan of all calls.
+  Status Plan(NodeReader* reader);
 
   Value* input_ = nullptr;
   Value* output_ = nullptr;
   Value* outputs_of_states_[2] = {};
   State* states_[2] = {};
-  cpu::RnnArgs args_[2];  // by the buffer of states to read
+  cpu::RnnArgs args_ = {};
   Block panels_;
   std::vector<std::pair<Arg, Block>> weights_;
-  Block scratch_;
-  bool no_memory_ = false;
+  Block plan_;
 };
-
-bool RnnNode::Allocate(void* context, const cpu::MemorySizes& sizes, cpu::MemoryBlocks* blocks) {
-  RnnNode& node = *static_cast<RnnNode*>(context);
-  // The same call needs the same memory, so this allocates once.
-  if (sizes.scratch_bytes < 0 || (sizes.scratch_bytes > node.scratch_.bytes() &&
-                                  !node.scratch_.Resize(sizes.scratch_bytes).ok())) {
-    node.no_memory_ = true;
-    return false;
-  }
-  blocks->scratch = node.scratch_.as<void>();
-  return true;
-}
 
 Status RnnNode::ReadShapes(const NodeReader& reader, const OpSpec& op, const RnnAttrs& attrs,
                            CallShapes* found) {
@@ -114,7 +102,7 @@ Status RnnNode::ReadShapes(const NodeReader& reader, const OpSpec& op, const Rnn
   return InferShapes(op, attrs, shapes, found);
 }
 
-Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op, cpu::RnnArgs* args) {
+Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op) {
   for (const TensorSpec& spec : op.inputs) {
     const StoredTensor* tensor = nullptr;
     if (!IsWeight(spec.arg)) continue;
@@ -126,32 +114,38 @@ Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op, cpu::Rnn
     RNN_OPS_RETURN_IF_ERROR(copy.Resize(tensor->bytes()));
     if (tensor->bytes() > 0) std::memcpy(copy.as<void>(), tensor->data, tensor->bytes());
     if (tensor->elements > 0) {
-      args->tensors.SetInput(spec.arg, copy.as<void>(), type, tensor->elements);
+      args_.tensors.SetInput(spec.arg, copy.as<void>(), type, tensor->elements);
     }
   }
   return Status();
 }
 
-Status RnnNode::Pack(cpu::RnnArgs* args) {
-  const cpu::PackedFormat format = cpu::Kernels().rnn_packed_format(&args->problem);
+Status RnnNode::Pack() {
+  const cpu::PackedFormat format = cpu::Kernels().rnn_packed_format(&args_.problem);
   if (format.bytes < 0) return InvalidArgument("its weights are too large");
   RNN_OPS_RETURN_IF_ERROR(panels_.Resize(format.bytes));
-  args->panels = panels_.as<void>();
-  args->memory = {this, &Allocate};
-  if (cpu::Kernels().rnn_pack(args) != cpu::kDone) {
+  args_.panels = panels_.as<void>();
+  Team team(1, nullptr);
+  args_.parallel = cpu::ParallelForOf(&team);
+  // Float32 weights are packed without scratch memory.
+  args_.memory = {nullptr, [](void*, const cpu::MemorySizes& sizes, cpu::MemoryBlocks*) {
+                    return sizes.scratch_bytes == 0;
+                  }};
+  if (cpu::Kernels().rnn_pack(&args_) != cpu::kDone) {
     return ResourceExhausted("there is not enough memory to pack its weights");
   }
-  args->problem.weights_packed = true;
-  ForgetPacked(&args->tensors);
+  args_.problem.weights_packed = true;
+  ForgetPacked();
   return Status();
 }
 
 // Frees the matrices, which the panels replace. The kernels no longer read them, but they see that
 // the call has them.
-void RnnNode::ForgetPacked(CallTensors* tensors) {
+void RnnNode::ForgetPacked() {
+  CallTensors& tensors = args_.tensors;
   for (auto& [arg, copy] : weights_) {
     if (arg == Arg::peepholes || arg == Arg::layer_norm || arg == Arg::bias) continue;
-    tensors->SetInput(arg, panels_.as<void>(), tensors->in_type(arg), tensors->in_elements(arg));
+    tensors.SetInput(arg, panels_.as<void>(), tensors.in_type(arg), tensors.in_elements(arg));
     copy = Block();
   }
 }
@@ -184,13 +178,10 @@ Status RnnNode::Make(NodeReader* reader) {
   CallShapes shapes;
   RNN_OPS_RETURN_IF_ERROR(ReadShapes(*reader, *op, attrs, &shapes));
 
-  cpu::RnnArgs args = {};
-  RNN_OPS_RETURN_IF_ERROR(ReadWeights(*reader, *op, &args));
-  args.problem = cpu::MakeRnnProblem(shapes.config, kFloat32, args.tensors);
-  args.problem.lengths.sum = reader->batch() * reader->max_time();
-  Team team(1, nullptr);
-  args.parallel = cpu::ParallelForOf(&team);
-  RNN_OPS_RETURN_IF_ERROR(Pack(&args));
+  RNN_OPS_RETURN_IF_ERROR(ReadWeights(*reader, *op));
+  args_.problem = cpu::MakeRnnProblem(shapes.config, kFloat32, args_.tensors);
+  args_.problem.lengths.sum = reader->batch() * reader->max_time();
+  RNN_OPS_RETURN_IF_ERROR(Pack());
 
   const RnnConfig& config = shapes.config;
   RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {config.output_size()}, &output_));
@@ -204,32 +195,33 @@ Status RnnNode::Make(NodeReader* reader) {
       RNN_OPS_RETURN_IF_ERROR(reader->Output(k + 1, false, dims, &outputs_of_states_[k]));
     }
   }
-  constexpr Arg kBefore[] = {Arg::input_h, Arg::input_c};
-  constexpr Arg kAfter[] = {Arg::output_h, Arg::output_c};
-  for (int from = 0; from < 2; ++from) {
-    args_[from] = args;
-    for (int k = 0; k < 2 && states_[k] != nullptr; ++k) {
-      State& state = *states_[k];
-      CallTensors& tensors = args_[from].tensors;
-      tensors.SetInput(kBefore[k], state.buffers[from].as<float>(), ElementType::kFloat32,
-                       state.elements);
-      tensors.SetOutput(kAfter[k], state.buffers[1 - from].as<float>(), ElementType::kFloat32,
-                        state.elements);
-    }
-  }
+  return Plan(reader);
+}
+
+Status RnnNode::Plan(NodeReader* reader) {
+  // The costs of warm threads: a run with cold ones still wakes no thread that is not worth it.
+  args_.parallel.threads = {reader->threads(), cpu::WakeNs(/*warm=*/true), cpu::kMeetNs};
+  const int64_t bytes = cpu::Kernels().rnn_plan_size(&args_).scratch_bytes;
+  RNN_OPS_RETURN_IF_ERROR(reader->Reserve("the memory of a call", {bytes}));
+  RNN_OPS_RETURN_IF_ERROR(plan_.Resize(bytes));
+  cpu::Kernels().rnn_plan_init(&args_, plan_.as<void>());
   return Status();
 }
 
 Status RnnNode::Run(const Call& call) {
-  cpu::RnnArgs& args = args_[call.from];
-  args.parallel = cpu::ParallelForOf(call.team);
-  args.tensors.SetInput(Arg::input, input_->in(), ElementType::kFloat32, input_->elements());
-  args.tensors.SetOutput(Arg::output, output_->out(), ElementType::kFloat32, output_->elements());
-  const int32_t code = cpu::Kernels().rnn_forward(&args);
-  if (no_memory_) {
-    no_memory_ = false;
-    return ResourceExhausted("There is not enough memory for a call.");
+  constexpr Arg kBefore[] = {Arg::input_h, Arg::input_c};
+  constexpr Arg kAfter[] = {Arg::output_h, Arg::output_c};
+  args_.parallel = cpu::ParallelForOf(call.team);
+  CallTensors& tensors = args_.tensors;
+  const auto type = ElementType::kFloat32;
+  tensors.SetInput(Arg::input, input_->in(), type, input_->elements());
+  tensors.SetOutput(Arg::output, output_->out(), type, output_->elements());
+  for (int k = 0; k < 2 && states_[k] != nullptr; ++k) {
+    const State& state = *states_[k];
+    tensors.SetInput(kBefore[k], call.before(state), type, state.elements);
+    tensors.SetOutput(kAfter[k], call.after(state), type, state.elements);
   }
+  const int32_t code = cpu::Kernels().rnn_plan_run(&args_, plan_.as<void>(), /*reserve=*/nullptr);
   if (code != cpu::kDone) {
     return Internal("The ", cpu::Kernels().isa, " kernels returned code ", code, ".");
   }

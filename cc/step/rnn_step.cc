@@ -270,12 +270,12 @@ Status CheckState(const RnnStepper* stepper, int k, const float* data) {
 }
 
 // Reads a file and makes its program. `purpose` begins the sentence of an error.
-Status MakeProgram(const void* bytes, size_t size, int64_t batch, int64_t time,
+Status MakeProgram(const void* bytes, size_t size, int64_t batch, int64_t time, int threads,
                    const std::string& purpose, std::unique_ptr<Program>* program) {
   rnn_ops::step::ModelFile file;
   RNN_OPS_RETURN_IF_ERROR(rnn_ops::step::ReadModelFile(bytes, size, &file));
   *program = std::make_unique<Program>();
-  const Status status = rnn_ops::step::BuildProgram(file, batch, time, program->get());
+  const Status status = rnn_ops::step::BuildProgram(file, batch, time, threads, program->get());
   if (status.ok()) return status;
   return Status(status.code(), purpose + ": " + status.message() + ".");
 }
@@ -311,7 +311,7 @@ RNN_STEP_EXPORT int rnn_step_new(const void* bytes, size_t size, int64_t batch, 
     }
     std::unique_ptr<Program> program;
     RNN_OPS_RETURN_IF_ERROR(
-        MakeProgram(bytes, size, batch, time, "The model cannot be run", &program));
+        MakeProgram(bytes, size, batch, time, threads, "The model cannot be run", &program));
     *stepper = new RnnStepper(std::move(program), threads);
     return Status();
   });
@@ -423,8 +423,8 @@ RNN_STEP_EXPORT int rnn_step_update(RnnStepper* stepper, const void* bytes, size
         rnn_ops::StrCat("The model cannot be that of a stepper with batch_size ", stepper->batch,
                         " and time ", stepper->time);
     std::unique_ptr<Program> program;
-    RNN_OPS_RETURN_IF_ERROR(
-        MakeProgram(bytes, size, stepper->batch, stepper->time, purpose, &program));
+    RNN_OPS_RETURN_IF_ERROR(MakeProgram(bytes, size, stepper->batch, stepper->time,
+                                        stepper->threads, purpose, &program));
     const Interface& wanted = stepper->interface;
     RNN_OPS_RETURN_IF_ERROR(CheckAgree(wanted, rnn_ops::step::InterfaceOf(*program)));
     // Errors of nodes have the names of inputs.

@@ -187,8 +187,9 @@ Team::Others& Team::others() {
 Team::Team(int num_threads, Schedule schedule, std::chrono::microseconds stay)
     : num_threads_(schedule ? std::max(1, num_threads) : 1),
       stay_(num_threads_ > 1 ? stay : std::chrono::microseconds(0)),
-      warm_(others().SinceLastEnd() < std::max(stay_, kStayFor)),
+      warm_(num_threads_ > 1 && others().SinceLastEnd() < std::max(stay_, kStayFor)),
       schedule_(std::move(schedule)) {
+  if (num_threads_ == 1) return;
   Others& o = others();
   o.alive.fetch_add(1, std::memory_order_relaxed);
   const int close = warm_ ? std::min(o.close.load(std::memory_order_relaxed) + 1, kCloseTeams) : 0;
@@ -205,6 +206,7 @@ Team::Team(int num_threads, Schedule schedule, std::chrono::microseconds stay)
 }
 
 Team::~Team() {
+  if (num_threads_ == 1) return;
   // No item is running, because For() has waited for all items.
   Others& o = others();
   const bool alone = o.alive.fetch_sub(1, std::memory_order_relaxed) == 1;

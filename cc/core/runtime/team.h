@@ -114,7 +114,7 @@ class Team {
 
   // At most `num_threads` threads, including the caller. Schedules no worker yet. The workers may
   // wait `stay` for the next team (Note [Waiting worker threads] in team.cc), which must use the
-  // same pool.
+  // same pool. A team of one thread reads no clock and does not count as a team of the process.
   Team(int num_threads, Schedule schedule, std::chrono::microseconds stay = {});
   // Dismisses the workers or lets them wait. No worker is running an item. Does not block.
   ~Team();

@@ -127,7 +127,7 @@ constexpr uint64_t Compute() {
   AddValues(hash, kFloat32, kFloat64, kFloat16, kBFloat16);
   AddValues(hash, ElementType::kFloat32, ElementType::kFloat64, ElementType::kFloat16,
             ElementType::kBFloat16, ElementType::kInt8, ElementType::kOther);
-  AddValues(hash, kDone, kOtherReserve, kStopped);
+  AddValues(hash, kDone, kOtherReserve, kStopped, kOtherLengths);
   AddValues(hash, kOpaqueWeights, kKerasWeights);
   AddValues(hash, kPackedArithmetic, kPackedBFloat16Pairs, kPackedInt8Quads, kPackedHalves);
   // The fields of CallTensors are private.

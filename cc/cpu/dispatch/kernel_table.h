@@ -11,7 +11,7 @@ namespace rnn_ops::cpu {
 // Increment this with every change of this table, and with every change of the meaning of what
 // crosses it: kernel_args.h and op_spec.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
 // Changes of the layout, such as another order of fields, also change kKernelLayout.
-constexpr int32_t kKernelTableVersion = 20;
+constexpr int32_t kKernelTableVersion = 21;
 
 // No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
 // has validated every argument. The kernels return a KernelResult.
@@ -28,6 +28,21 @@ struct KernelTable {
   int64_t (*rnn_longest_reserve)(const RnnProblem* problem);
 
   int32_t (*rnn_forward)(const RnnArgs* args);
+
+  // rnn_forward in parts, for calls that follow each other with one problem. A plan has its sizes,
+  // its partition among threads and its memory. It is scratch_bytes of rnn_plan_size() large,
+  // aligned to 64 bytes and never moved; it is freed without a call. rnn_plan_size() and
+  // rnn_plan_init() read the problem, the number of threads and its costs, and the types and sizes
+  // of the tensors, but no data.
+  //
+  // rnn_plan_run() runs the plan any number of times, one call at a time, on the tensors, panels
+  // and threads of its args; `reserve` has the bytes of rnn_plan_size(). The problem must be that
+  // of the plan. Only the dropout_key and the lengths may be others, and the number of threads: it
+  // returns kOtherLengths without any effect if the plan was made for other lengths.
+  MemorySizes (*rnn_plan_size)(const RnnArgs* args);
+  void (*rnn_plan_init)(const RnnArgs* args, void* plan);
+  int32_t (*rnn_plan_run)(const RnnArgs* args, void* plan, void* reserve);
+
   int32_t (*rnn_backward)(const RnnArgs* args);
   int32_t (*rnn_pack)(const RnnArgs* args);
   int32_t (*block_lstm_forward)(const BlockLstmArgs* args);

@@ -131,10 +131,11 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
   }
   const bool complete =
       table->rnn_packed_format && table->rnn_longest_reserve && table->rnn_forward &&
-      table->rnn_backward && table->rnn_pack && table->block_lstm_forward &&
-      table->block_lstm_backward && table->linear_recurrence && table->dense_format &&
-      table->dense_pack && table->dense && table->quantized_dense_format &&
-      table->quantized_dense_pack && table->quantize_row && table->quantized_dense;
+      table->rnn_plan_size && table->rnn_plan_init && table->rnn_plan_run && table->rnn_backward &&
+      table->rnn_pack && table->block_lstm_forward && table->block_lstm_backward &&
+      table->linear_recurrence && table->dense_format && table->dense_pack && table->dense &&
+      table->quantized_dense_format && table->quantized_dense_pack && table->quantize_row &&
+      table->quantized_dense;
   return complete ? "" : "its table lacks a function";
 }
 

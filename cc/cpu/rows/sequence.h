@@ -100,6 +100,16 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
   return seq;
 }
 
+// Whether the sequences were made of these lengths. T and B must be the same.
+inline bool HasLengths(const Sequence& seq, const SequenceLengths& of) {
+  if (of.sum != seq.rows) return false;
+  if (of.sum == seq.max_time * seq.batch) return true;  // all T
+  for (int64_t j = 0; j < seq.batch; ++j) {
+    if (of.steps[seq.perm[j]] != seq.length[j]) return false;
+  }
+  return true;
+}
+
 // Rows of a tensor by step and sorted sequence.
 template <typename T>
 struct RowMap {

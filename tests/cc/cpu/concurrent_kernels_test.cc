@@ -75,7 +75,9 @@ TEST(ConcurrentKernels, GiveWhatTheyGiveAlone) {
         Append(kRnnGradients, run.values, &all);
         RnnCase inference = c;
         inference.problem.is_training = 0;
-        RnnRun packed(*table, inference, inputs, {threads});
+        RunOptions options = {threads};
+        options.kept_plan = threads > 1;  // each caller has its own plan
+        RnnRun packed(*table, inference, inputs, options);
         EXPECT_EQ(packed.ForwardPacked(), 0);
         Append(kRnnOutputs, packed.values, &all);
         return all;

@@ -31,7 +31,10 @@ constexpr KernelTable TableOf(const char* name) {
       /*vector_bytes=*/static_cast<int32_t>(sizeof(Packet<float>)),
       /*rnn_packed_format=*/&OnCpu<kUnits, &FormatOfPacked>::Run,
       /*rnn_longest_reserve=*/&OnCpu<kUnits, &LongestReserve>::Run,
-      /*rnn_forward=*/&OnCpu<kUnits, &isa_avx512::Run<ForwardPass, RnnArgs>>::Run,
+      /*rnn_forward=*/&OnCpu<kUnits, &isa_avx512::Forward>::Run,
+      /*rnn_plan_size=*/&OnCpu<kUnits, &PlanSize>::Run,
+      /*rnn_plan_init=*/&OnCpu<kUnits, &PlanInit>::Run,
+      /*rnn_plan_run=*/&OnCpu<kUnits, &PlanRun>::Run,
       /*rnn_backward=*/&OnCpu<kUnits, &isa_avx512::Run<BackwardPass, RnnArgs>>::Run,
       /*rnn_pack=*/&OnCpu<kUnits, &isa_avx512::Run<PackPass, RnnArgs>>::Run,
       /*block_lstm_forward=*/&isa_avx512::Run<BlockLstmForwardPass, BlockLstmArgs>,
@@ -66,8 +69,17 @@ PackedFormat QuantizedFormat(const RnnProblem* p) {
   return p->int8_weights ? FormatOfPacked(p) : of_other_types->rnn_packed_format(p);
 }
 int32_t QuantizedForward(const RnnArgs* args) {
-  return args->problem.int8_weights ? isa_avx2::Run<ForwardPass, RnnArgs>(args)
-                                    : of_other_types->rnn_forward(args);
+  return args->problem.int8_weights ? isa_avx2::Forward(args) : of_other_types->rnn_forward(args);
+}
+MemorySizes QuantizedPlanSize(const RnnArgs* args) {
+  return args->problem.int8_weights ? PlanSize(args) : of_other_types->rnn_plan_size(args);
+}
+void QuantizedPlanInit(const RnnArgs* args, void* plan) {
+  args->problem.int8_weights ? PlanInit(args, plan) : of_other_types->rnn_plan_init(args, plan);
+}
+int32_t QuantizedPlanRun(const RnnArgs* args, void* plan, void* reserve) {
+  return args->problem.int8_weights ? PlanRun(args, plan, reserve)
+                                    : of_other_types->rnn_plan_run(args, plan, reserve);
 }
 int32_t QuantizedPack(const RnnArgs* args) {
   return args->problem.int8_weights ? isa_avx2::Run<PackPass, RnnArgs>(args)
@@ -80,6 +92,9 @@ KernelTable TableOf(const char* name, const KernelTable* native) {
   table.isa = name;
   table.rnn_packed_format = &OnCpu<kUnits, &QuantizedFormat>::Run;
   table.rnn_forward = &OnCpu<kUnits, &QuantizedForward>::Run;
+  table.rnn_plan_size = &OnCpu<kUnits, &QuantizedPlanSize>::Run;
+  table.rnn_plan_init = &OnCpu<kUnits, &QuantizedPlanInit>::Run;
+  table.rnn_plan_run = &OnCpu<kUnits, &QuantizedPlanRun>::Run;
   table.rnn_pack = &OnCpu<kUnits, &QuantizedPack>::Run;
   table.quantized_dense_format = &FormatOfQuantizedDense;
   table.quantized_dense_pack = &PackQuantizedDense;

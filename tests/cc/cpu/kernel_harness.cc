@@ -463,11 +463,69 @@ int32_t RnnRun::Forward(void* packed) {
     }
   }
   NoteExecuted(table_, CodeOf(table_, p));
-  const int32_t result = Call(table_.rnn_forward, a);
-  reserve_ = memory.TakeNewReserve();
+  int32_t result;
+  if (options_.kept_plan) {
+    result = RunKeptPlan(a);
+  } else {
+    result = Call(table_.rnn_forward, a);
+    reserve_ = memory.TakeNewReserve();
+  }
   EXPECT_TRUE(memory.GuardsIntact()) << "forward wrote beyond its scratch";
   EXPECT_TRUE(reserve_->GuardsIntact()) << "forward wrote beyond the reserve space";
   Collect(kRnnOutputs, "forward");
+  return result;
+}
+
+int32_t RnnRun::RunKeptPlan(const RnnArgs& args) {
+  std::unique_ptr<GuardedBuffer> plan;
+  {
+    // Copies of everything that the last run has elsewhere.
+    RnnArgs first = args;
+    std::vector<std::unique_ptr<GuardedBuffer>> copies;
+    auto copy = [&](const void* data, int64_t bytes) -> void* {
+      copies.push_back(std::make_unique<GuardedBuffer>(bytes, options_.fill));
+      if (data != nullptr) std::memcpy(copies.back()->data(), data, bytes);
+      return copies.back()->data();
+    };
+    auto bytes_of = [](ElementType type, int64_t elements) {
+      return elements * (type == ElementType::kInt8      ? 1
+                         : type == ElementType::kFloat64 ? 8
+                         : type == ElementType::kFloat32 ? 4
+                                                         : 2);
+    };
+    for (int k = 0; k < kNumArgs; ++k) {
+      const Arg arg = static_cast<Arg>(k);
+      const CallTensors& t = args.tensors;
+      if (const int64_t n = t.in_elements(arg); n > 0) {
+        const int64_t bytes = bytes_of(t.in_type(arg), n);
+        first.tensors.SetInput(arg, copy(t.in(arg), bytes), t.in_type(arg), n);
+      }
+      if (const int64_t n = t.out_elements(arg); n > 0) {
+        const int64_t bytes = bytes_of(t.out_type(arg), n);
+        first.tensors.SetOutput(arg, copy(nullptr, bytes), t.out_type(arg), n);
+      }
+    }
+    const std::vector<int32_t> lengths = case_.lengths;
+    first.problem.lengths.steps = lengths.data();
+    if (args.panels != nullptr) {
+      first.panels = copy(args.panels, table_.rnn_packed_format(&args.problem).bytes);
+    }
+    first.parallel.threads.count = 1 + options_.num_threads % 8;
+    const MemorySizes sizes = table_.rnn_plan_size(&first);
+    plan = std::make_unique<GuardedBuffer>(sizes.scratch_bytes, options_.fill);
+    reserve_ = std::make_unique<GuardedBuffer>(sizes.reserve.bytes, options_.fill);
+    GuardedBuffer reserve(sizes.reserve.bytes, options_.fill);
+    table_.rnn_plan_init(&first, plan->data());
+    first.parallel.threads = args.parallel.threads;
+    EXPECT_EQ(
+        Call([&](auto* a) { return table_.rnn_plan_run(a, plan->data(), reserve.data()); }, first),
+        kDone);
+    EXPECT_TRUE(reserve.GuardsIntact()) << "forward wrote beyond the reserve space";
+    for (const auto& buffer : copies) EXPECT_TRUE(buffer->GuardsIntact());
+  }
+  const int32_t result =
+      Call([&](auto* a) { return table_.rnn_plan_run(a, plan->data(), reserve_->data()); }, args);
+  EXPECT_TRUE(plan->GuardsIntact()) << "forward wrote beyond its plan";
   return result;
 }
 

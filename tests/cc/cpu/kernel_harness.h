@@ -102,6 +102,9 @@ struct RunOptions {
   int32_t num_threads = 1;
   unsigned char fill = 0xFF;  // byte in outputs, reserve space and scratch before the call
   bool expect_nan = false;    // NaN in an output does not mean "not written"
+  // Whether a forward pass is the second run of a kept plan. The plan is made for another number of
+  // threads, and the first run has its own tensors, which are gone in the second.
+  bool kept_plan = false;
 };
 
 // The common part of the runs of all op families: one buffer for each tensor.
@@ -166,6 +169,7 @@ class RnnRun : public Run<RnnValues> {
 
  private:
   int32_t Forward(void* packed);
+  int32_t RunKeptPlan(const RnnArgs& args);
   int32_t Backward(const KernelTable& table, const RnnCase& c);
   const KernelTable& table_;
   RnnCase case_;

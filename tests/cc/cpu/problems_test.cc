@@ -1,8 +1,9 @@
 // Checks problems in the format of tests/robustness/problem/README.md on the kernels, without ops.
 // For every instruction set, native or emulated (kernel_tables.h), values are compared with the
-// scalar reference. The bits must be equal for every number of threads, in a repetition, in the
-// other layout, in inference and with packed weights. The reserve space and packed weights, which
-// are outputs of ops, must be written whole, and a 16-bit type is float32 rounded once.
+// scalar reference. The bits must be equal for every number of threads, in a repetition, on a kept
+// plan, in the other layout, in inference and with packed weights. The reserve space and packed
+// weights, which are outputs of ops, must be written whole, and a 16-bit type is float32 rounded
+// once.
 //
 //   problems_test FILE | LINE | random...
 //
@@ -74,6 +75,7 @@ std::vector<RunOptions> OptionsOf(const ProblemLine& line) {
   const int32_t other = 3 + static_cast<int32_t>(line.seed % 5);
   for (int32_t threads : {1, 2, other, 8}) {
     options.push_back({line.threads > 0 ? line.threads : threads, fill});
+    options.back().kept_plan = options.size() % 2 == 0;
     fill = static_cast<unsigned char>(fill * 5 + 0x42);
   }
   return options;

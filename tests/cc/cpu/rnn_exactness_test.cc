@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_harness.h"
@@ -176,6 +177,70 @@ TEST(RnnExactness, RowsAreIndependent) {
 
 TEST(RnnExactness, RowsOfALayerAreIndependent) {
   for (int64_t B : {2, 3, 11}) CheckRowsAreIndependent(/*D=*/1, B, /*layer=*/true);
+}
+
+// One sequence step by step with packed weights, on one plan, and all its steps at once with
+// unpacked weights (Note [Streams] in stream.h).
+void ExpectStepsOf(const KernelTable& table, const RnnCase& whole, int64_t steps) {
+  const RnnProblem& p = whole.problem;
+  const RnnValues inputs = RandomInputs(whole, /*seed=*/3);
+  RnnRun at_once(table, whole, inputs);
+  ASSERT_EQ(at_once.Forward(), 0);
+  RnnCase part = whole;
+  part.problem.max_time = steps;
+  part.lengths = {static_cast<int32_t>(steps)};
+  RunOptions options;
+  options.kept_plan = true;
+  RnnValues state = inputs;
+  Vec y;
+  for (int64_t t = 0; t < p.max_time; t += steps) {
+    state.x.assign(inputs.x.begin() + t * p.input_size,
+                   inputs.x.begin() + (t + steps) * p.input_size);
+    RnnRun step(table, part, state, options);
+    ASSERT_EQ(step.ForwardPacked(), 0);
+    y.insert(y.end(), step.values.y.begin(), step.values.y.end());
+    state.h0 = step.values.h_n;
+    state.c0 = step.values.c_n;
+  }
+  EXPECT_TRUE(y == at_once.values.y);
+  EXPECT_TRUE(state.h0 == at_once.values.h_n);
+  EXPECT_TRUE(state.c0 == at_once.values.c_n);
+}
+
+TEST(RnnExactness, StreamsInStepsAndAtOnce) {
+  for (const int32_t mode : kLayerModes) {
+    for (const int64_t H : {1, 8, 20, 33}) {
+      for (const int64_t I : {1, 7, 9, 40}) {
+        RnnCase c = MakeCase(kFloat32, mode, /*T=*/6, /*B=*/1, I, H);
+        UseKerasWeights(false, false, &c);
+        c.problem.is_training = false;
+        std::vector<RnnCase> cases = {c};
+        if (H == 20 && I == 9) {
+          cases.push_back(c);
+          cases.back().problem.recurrent_activation = Activation::kHardSigmoid;
+          if (c.problem.mode == RnnMode::kLstm) {
+            cases.push_back(c);
+            cases.back().problem.has_peepholes = true;
+            cases.push_back(cases.back());
+            cases.back().problem.cell_clip = 0.5f;
+            cases.push_back(c);
+            cases.back().problem.num_proj = 5;
+            cases.push_back(c);
+            cases.back().problem.has_layer_norm = true;
+            cases.push_back(c);
+            cases.back().problem.zoneout_h = cases.back().problem.zoneout_c = 0.25f;
+          }
+        }
+        for (const RnnCase& of : cases) {
+          SCOPED_TRACE(Describe(of));
+          for (const KernelTable* table : Tables(of.problem)) {
+            SCOPED_TRACE(table->isa);
+            for (const int64_t steps : {1, 3, 6}) ExpectStepsOf(*table, of, steps);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

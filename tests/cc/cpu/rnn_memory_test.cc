@@ -1,6 +1,7 @@
 // Tests of the sizes of memory, and of the reserve spaces that a gradient rejects. Every run of the
 // harness checks the guards, and that the inputs and (backwards) the reserve space are unchanged.
 // problems_test.cc checks that old content of memory has no effect.
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -101,12 +102,53 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
         RnnArgs a = ArgsOf(c);
         EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve.bytes, -1) << Describe(c);
         EXPECT_EQ(AskedMemory(table->rnn_backward, a).scratch_bytes, -1) << Describe(c);
+        EXPECT_EQ(table->rnn_plan_size(&a).reserve.bytes, -1) << Describe(c);
+        a.problem.num_layers = 2;  // whose outputs are scratch in inference
+        a.problem.is_training = false;
+        EXPECT_EQ(table->rnn_plan_size(&a).scratch_bytes, -1) << Describe(c);
       }
       BlockLstmArgs b = {};
       b.problem = {{false, 0.0f, T, 3, 1, H, T}, dtype};
       b.parallel.threads = kThreads;
       EXPECT_EQ(AskedMemory(table->block_lstm_backward, b).scratch_bytes, -1);
     }
+  }
+}
+
+// Lengths with another sum, and with the same sum in another order. Nothing is written then.
+TEST(RnnMemory, APlanOfOtherLengthsDoesNotRun) {
+  RnnCase c = MakeCase(kFloat32, 3, 4, 3, 5, 6);
+  c.lengths = {4, 1, 2};
+  const RnnValues v = RandomInputs(c, 1);
+  auto floats = [](const Vec& from) { return std::vector<float>(from.begin(), from.end()); };
+  const std::vector<float> x = floats(v.x), h0 = floats(v.h0), params = floats(v.params);
+  for (const KernelTable* table : Tables(c.problem)) {
+    std::vector<float> y(4 * 3 * 6), h_n(3 * 6);
+    TeamOfThreads team(1);
+    RnnArgs a = ArgsOf(c);
+    a.problem.is_training = false;
+    a.parallel = team.Get();
+    auto in = [&](Arg arg, const std::vector<float>& data) {
+      a.tensors.SetInput(arg, data.data(), ElementType::kFloat32,
+                         static_cast<int64_t>(data.size()));
+    };
+    auto out = [&](Arg arg, std::vector<float>* data) {
+      a.tensors.SetOutput(arg, data->data(), ElementType::kFloat32,
+                          static_cast<int64_t>(data->size()));
+    };
+    in(Arg::input, x), in(Arg::input_h, h0), in(Arg::params, params);
+    out(Arg::output, &y), out(Arg::output_h, &h_n);
+    GuardedBuffer plan(table->rnn_plan_size(&a).scratch_bytes, 0xFF);
+    table->rnn_plan_init(&a, plan.data());
+    for (const std::vector<int32_t>& lengths :
+         {std::vector<int32_t>{4, 2, 2}, {1, 4, 2}, {4, 4, 4}}) {
+      a.problem.lengths = reference::LengthsOf(lengths);
+      EXPECT_EQ(table->rnn_plan_run(&a, plan.data(), nullptr), kOtherLengths) << table->isa;
+    }
+    EXPECT_EQ(h_n, std::vector<float>(h_n.size())) << table->isa;
+    a.problem.lengths = reference::LengthsOf(c.lengths);
+    EXPECT_EQ(table->rnn_plan_run(&a, plan.data(), nullptr), kDone) << table->isa;
+    EXPECT_NE(h_n, std::vector<float>(h_n.size())) << table->isa;
   }
 }
 

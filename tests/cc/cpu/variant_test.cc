@@ -22,6 +22,9 @@ template <typename Args>
 int32_t Run(const Args*) {
   return 0;
 }
+MemorySizes PlanSize(const RnnArgs*) { return {}; }
+void PlanInit(const RnnArgs*, void*) {}
+int32_t PlanRun(const RnnArgs*, void*, void*) { return 0; }
 
 DenseFormat FormatOfDense(int64_t, int64_t) { return {}; }
 void PackDense(const DenseArgs*, const float*, const float*) {}
@@ -38,6 +41,9 @@ KernelTable TableOf(const char* isa) {
           FormatOfPacked,
           LongestReserve,
           Run<RnnArgs>,
+          PlanSize,
+          PlanInit,
+          PlanRun,
           Run<RnnArgs>,
           Run<RnnArgs>,
           Run<BlockLstmArgs>,

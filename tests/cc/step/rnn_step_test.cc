@@ -2,6 +2,7 @@
 
 #include "cc/step/rnn_step.h"
 
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -22,6 +24,13 @@
 #include "cc/step/workers.h"
 #include "gtest/gtest.h"
 #include "tests/cc/step/written_file.h"
+
+// The number of allocations of a stepper's memory until one fails.
+static std::atomic<int64_t> allocations_left{INT64_MAX};
+
+extern "C" void* aligned_alloc(size_t alignment, size_t size) noexcept {
+  return allocations_left.fetch_sub(1) <= 0 ? nullptr : memalign(alignment, size);
+}
 
 namespace rnn_ops::step {
 namespace {
@@ -465,6 +474,94 @@ TEST(RnnStep, SteppersRunSideBySide) {
   for (int k = 0; k < kThreads; ++k) threads.emplace_back([&, k] { results[k] = run(k); });
   for (std::thread& thread : threads) thread.join();
   for (int k = 0; k < kThreads; ++k) EXPECT_EQ(results[k], run(k));
+}
+
+// An LSTM or a GRU with I = 3 and H = 20, whose output is that of the layer.
+std::string LayerFile(const std::string& mode) {
+  const int64_t columns = mode == "lstm" ? 80 : 60;
+  std::string graph = Graph();
+  const auto replace = [&graph](const std::string& from, const std::string& to) {
+    graph.replace(graph.find(from), from.size(), to);
+  };
+  replace("rnn_tanh", mode);
+  replace("\"dims\": [2]", "\"dims\": [3]");
+  replace("\"value\": \"y\"", "\"value\": \"h\"");
+  replace("\"recurrent_kernel\": \"r\"", "\"recurrent_kernel\": \"r\", \"bias\": \"bias\"");
+  if (mode == "lstm") replace("\"layer_h\"", "\"layer_h\", \"layer_c\"");
+  const auto wave = [](std::vector<int64_t> shape) {
+    int64_t count = 1;
+    for (const int64_t size : shape) count *= size;
+    std::vector<float> values(count);
+    for (int64_t i = 0; i < count; ++i) values[i] = 0.3f * std::sin(static_cast<float>(i * i));
+    return values;
+  };
+  const auto weights = [&wave](const std::string& name, const std::vector<int64_t>& shape) {
+    return Weights{name, shape, wave(shape)};
+  };
+  return WriteFile(graph,
+                   {weights("w", {3, columns}), weights("r", {20, columns}),
+                    mode == "lstm" ? weights("bias", {columns}) : weights("bias", {2, columns}),
+                    weights("v", {20, 2}), weights("b", {2})});
+}
+
+// Steppers of other sizes have plans of their own: calls in turns give what one call gives.
+TEST(RnnStep, SizesOfACallDoNotChangeTheResult) {
+  constexpr int64_t kTime = 12;
+  for (const std::string mode : {"lstm", "gru"}) {
+    const std::string file = LayerFile(mode);
+    for (const int64_t batch : {1, 3}) {
+      std::vector<float> x(batch * kTime * 3);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+      const std::vector<float> want = Call(Make(file, batch, kTime).get(), x);
+      const int64_t times[] = {1, 2, 4};
+      std::vector<Stepper> steppers;
+      std::vector<std::vector<float>> got;
+      for (const int64_t time : times) {
+        steppers.push_back(Make(file, batch, time, /*threads=*/2));
+        got.emplace_back(want.size());
+      }
+      for (int64_t t = 0; t < kTime; ++t) {
+        for (size_t k = 0; k < steppers.size(); ++k) {
+          if (t % times[k] != 0) continue;
+          std::vector<float> part;
+          for (int64_t b = 0; b < batch; ++b) {
+            const auto row = x.begin() + (b * kTime + t) * 3;
+            part.insert(part.end(), row, row + times[k] * 3);
+          }
+          const std::vector<float> y = Call(steppers[k].get(), part);
+          for (int64_t b = 0; b < batch; ++b) {
+            const auto row = y.begin() + b * times[k] * 20;
+            std::copy(row, row + times[k] * 20, got[k].begin() + (b * kTime + t) * 20);
+          }
+        }
+      }
+      for (size_t k = 0; k < steppers.size(); ++k) EXPECT_EQ(got[k], want) << mode << times[k];
+    }
+  }
+}
+
+TEST(RnnStep, AllMemoryIsThatOfTheNewStepper) {
+  const std::string file = LayerFile("lstm");
+  int failed = 0;
+  for (;; ++failed) {
+    allocations_left = failed;
+    RnnStepper* stepper = nullptr;
+    const int code = rnn_step_new(file.data(), file.size(), 2, 5, 1, &stepper);
+    const Stepper owned(stepper);
+    if (code == RNN_STEP_OK) break;
+    EXPECT_EQ(code, RNN_STEP_NO_MEMORY);
+    EXPECT_EQ(stepper, nullptr);
+    EXPECT_NE(std::string(rnn_step_error()).find("memory"), std::string::npos);
+  }
+  // The weights, panels and states of two nodes, a value between them, and a plan.
+  EXPECT_GE(failed, 10);
+  allocations_left = INT64_MAX;
+  const Stepper stepper = Make(file, 2, 5), other = Make(file, 2, 5);
+  const std::vector<float> x(2 * 5 * 3, 0.5f);
+  const std::vector<float> want = Call(other.get(), x);
+  allocations_left = 0;
+  EXPECT_EQ(Call(stepper.get(), x), want);
+  allocations_left = INT64_MAX;
 }
 
 // Denormal numbers are zeros in a call, and results are rounded to nearest.

@@ -47,6 +47,12 @@ bool RoundsH(const Sizes<T>& s) {
   return IsRowOfPairs(s, s.hidden);
 }
 
+template <typename T>
+Split ForwardSplit(const RnnProblem& p, const Sizes<T>& s, const ThreadBudget& threads) {
+  return SplitOf(s, p.max_time, p.lengths.sum, p.input_size, p.batch, threads, s.panels(),
+                 kForwardStreamBytes);
+}
+
 // The plan of a forward pass, and its memory.
 template <typename T>
 struct ForwardPlan {
@@ -78,8 +84,7 @@ template <typename T>
 ForwardPlan<T>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs)
     : rows(p.lengths.sum) {
   const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
-  split =
-      SplitOf(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(), kForwardStreamBytes);
+  split = ForwardSplit(p, s, threads);
   const bool plain = !packs && UsesPlainWeights(p, s);
   for (ForwardDirection<T>& dir : layer.dirs) dir.weights.plain = plain;
   auto row_bytes = [&](int64_t width, bool masked) {
@@ -180,12 +185,11 @@ OperandRows OperandX(const ForwardLayer<T>& layer, const OperandRows& ready, cha
   return PackedRows(*layer.seq, static_cast<const char*>(buffer), row * OperandBytes<T>(type));
 }
 
-// The implementation of rnn_forward in the kernel table.
+// The forward pass of every problem. Run() may be called many times.
 template <typename T>
 class ForwardPass {
  public:
-  explicit ForwardPass(const RnnArgs& args)
-      : p_(args.problem), parallel_(args.parallel), plan_(p_, parallel_.threads) {}
+  explicit ForwardPass(const RnnArgs& args) : p_(args.problem), plan_(p_, args.parallel.threads) {}
 
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
@@ -204,11 +208,15 @@ class ForwardPass {
   bool WritesAsIs(Arg arg) const { return arg == Arg::output && rounds(); }
 
   KernelResult Run(const RnnArgs& args, void* reserve_space) {
+    if (!HasLengths(plan_.seq, args.problem.lengths)) return kOtherLengths;
+    p_.lengths = args.problem.lengths;
+    std::copy_n(args.problem.dropout_key, 2, p_.dropout_key);
+    parallel_ = &args.parallel;
     const CallTensors& t = args.tensors;
     const Sizes<T>& s = plan_.layer.sizes;
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (p_.is_training) WriteHeader(reserve);
-    DrawZoneoutMasks(p_, plan_.seq, s.units, s.padded, plan_.zoneout_masks, parallel_);
+    DrawZoneoutMasks(p_, plan_.seq, s.units, s.padded, plan_.zoneout_masks, *parallel_);
     SetCell(CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.zoneout_masks));
     SetStates(t);
     ZeroPaddingOfY(t);
@@ -259,9 +267,9 @@ class ForwardPass {
   void ZeroPaddingOfY(const CallTensors& t) const {
     const int64_t columns = plan_.layer.sizes.output;
     if (rounds()) {
-      ZeroPadding(plan_.seq, UserY<BFloat16Bits>(t), columns, parallel_);
+      ZeroPadding(plan_.seq, UserY<BFloat16Bits>(t), columns, *parallel_);
     } else {
-      ZeroPadding(plan_.seq, UserY<T>(t), columns, parallel_);
+      ZeroPadding(plan_.seq, UserY<T>(t), columns, *parallel_);
     }
   }
 
@@ -281,7 +289,7 @@ class ForwardPass {
     } else {
       layer.x = UserRows(seq, t.in<T>(Arg::input), p_.input_size);
     }
-    layer.operand_x = OperandX(layer, ready, plan_.operand_x, parallel_);
+    layer.operand_x = OperandX(layer, ready, plan_.operand_x, *parallel_);
     layer.y = {};
     layer.rounded_y = {};
     if (is_last(l)) {
@@ -313,7 +321,7 @@ class ForwardPass {
     }
     T* rows = InnerY(reserve, l);
     if (p_.is_training && p_.dropout > 0) {
-      DropRows<T>(p_, seq, l, output, rows, plan_.dropped, parallel_);
+      DropRows<T>(p_, seq, l, output, rows, plan_.dropped, *parallel_);
       rows = plan_.dropped;
     }
     plan_.layer.x = PackedRows(seq, static_cast<const T*>(rows), output);
@@ -351,13 +359,13 @@ class ForwardPass {
 
   void RunLayer() {
     ForwardLayer<T>& layer = plan_.layer;
-    if (!p_.weights_packed) PackForwardWeights(layer, weight_in(), plan_.split, parallel_);
+    if (!p_.weights_packed) PackForwardWeights(layer, weight_in(), plan_.split, *parallel_);
     layer.reads = ReadsOf(layer);
-    RunForwardRecurrence(layer, plan_.split, parallel_);
+    RunForwardRecurrence(layer, plan_.split, *parallel_);
   }
 
-  const RnnProblem& p_;
-  const ParallelFor& parallel_;
+  RnnProblem p_;                           // with the lengths and the key of the call
+  const ParallelFor* parallel_ = nullptr;  // of the call
   ForwardPlan<T> plan_;
   CellStorage<T> cell_;
 };

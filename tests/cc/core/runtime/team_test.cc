@@ -349,18 +349,36 @@ TEST(Team, ItemsSeeTheCallersWritesAndTheCallerSeesTheirs) {
 }
 
 TEST(Team, IsWarmSoonAfterTheEndOfTheLast) {
+  const auto no_helper = [](Closure) {};
   {
-    const Team last(1, nullptr);
+    const Team last(2, no_helper);
   }
   std::this_thread::sleep_for(std::chrono::microseconds(100));
-  const Team first(1, nullptr);
-  const Team second(1, nullptr);
+  const Team first(2, no_helper);
+  const Team second(2, no_helper);
   EXPECT_FALSE(first.warm());
   EXPECT_FALSE(second.warm()) << "the first team has not ended";
   // The thread may lose its CPU between two teams, but not every time.
   int warm = 0;
-  for (int k = 0; k < 1000; ++k) warm += Team(1, nullptr).warm();
+  for (int k = 0; k < 1000; ++k) warm += Team(2, no_helper).warm();
   EXPECT_GT(warm, 0);
+}
+
+TEST(Team, OfOneThreadIsNoneOfTheProcess) {
+  const auto no_helper = [](Closure) {};
+  int warm = 0;
+  for (int k = 0; k < 1000; ++k) {
+    {
+      const Team last(2, no_helper);
+    }
+    warm += Team(1, no_helper).warm();
+  }
+  EXPECT_EQ(warm, 0);
+  std::this_thread::sleep_for(std::chrono::microseconds(200));
+  {
+    const Team alone(1, no_helper);
+  }
+  EXPECT_FALSE(Team(2, no_helper).warm()) << "the team before had no threads to keep awake";
 }
 
 constexpr std::chrono::microseconds kStay{100};
@@ -444,7 +462,7 @@ TEST(Team, HelpersGoHomeWhereTheyAreNotToStay) {
 
 TEST(Team, HelpersGoHomeWhereAnotherTeamIsAlive) {
   RestForLong();
-  const Team other(1, nullptr);
+  const Team other(2, [](Closure) {});
   Pool pool(1);
   Teams teams(&pool);
   teams.Run(200, 2);
