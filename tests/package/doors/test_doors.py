@@ -18,8 +18,10 @@ import tensorflow as tf
 import tf_rnn_ops.keras
 from tf_rnn_ops.keras._internals import (
     models,
+    optimizers,
     overridden,
     quantization,
+    tensors,
 )
 from tf_rnn_ops.native.tf_internals import (
     checkpoints,
@@ -64,7 +66,8 @@ def _copy(module, other):
 
 def look_up_again():
     cached = (tracing._could_possibly_record, tracing._graph_in_xla, tracing._traces)
-    for function in (*cached, registries._statistics):
+    others = (registries._statistics, optimizers._check_exclusion, tensors._check_masks)
+    for function in (*cached, *others):
         function.cache_clear()
 
 
@@ -227,3 +230,26 @@ def test_masks_for_gates():
     cells = [keras.layers.LSTMCell(2, implementation=one) for one in (1, 2)]
     assert overridden.counts_dropout_masks() == hasattr(cells[0], "dropout_mask_count")
     assert not hasattr(cells[1], "dropout_mask_count")
+
+
+def test_masks_under_another_name_are_not_ignored(monkeypatch):
+    backend = pytest.importorskip("keras.src.backend")
+    if not hasattr(backend, "set_keras_mask"):
+        pytest.skip("this Keras sets the attribute in several places")
+    look_up_again()
+    monkeypatch.setattr(backend, "set_keras_mask", lambda x, mask: setattr(x, "_mask_of_x", mask))
+    masked = keras.layers.Masking()(keras.Input((5, 3)))
+    with pytest.raises(RuntimeError, match="_keras_mask"):
+        tensors.mask_of(masked)
+
+
+def test_weight_decay_under_another_name_is_not_ignored(monkeypatch):
+    """Also where nothing was excluded, since that looks the same."""
+
+    def exclude(self, var_list=None, var_names=None):
+        self._left_out_of_weight_decay = var_names
+
+    look_up_again()
+    monkeypatch.setattr(keras.optimizers.Optimizer, "exclude_from_weight_decay", exclude)
+    with pytest.raises(RuntimeError, match="_exclude_from_weight_decay_pattern"):
+        optimizers.exclusion_of(keras.optimizers.SGD(weight_decay=0.1))
