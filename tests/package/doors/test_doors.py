@@ -17,19 +17,23 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras
 from tf_rnn_ops.keras._internals import (
+    layers,
     models,
     optimizers,
     overridden,
     quantization,
     tensors,
 )
+from tf_rnn_ops.keras.dispatch import environment
 from tf_rnn_ops.native.tf_internals import (
     checkpoints,
     graphs,
     lookup,
+    pfor,
     registries,
     tracing,
 )
+from tf_rnn_ops.params.keras import internals
 
 FRAMEWORK = "tensorflow.python.framework."
 TRACKING = "tensorflow:__internal__.tracking."
@@ -66,14 +70,16 @@ def _copy(module, other):
 
 def look_up_again():
     cached = (tracing._could_possibly_record, tracing._graph_in_xla, tracing._traces)
-    others = (registries._statistics, optimizers._check_exclusion, tensors._check_masks)
+    others = (registries._statistics, overridden.no_inner_loop)
+    others += (optimizers._check_exclusion, tensors._check_masks)
     for function in (*cached, *others):
         function.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def _looked_up_again():
-    """Makes the package look up its names again after a test."""
+    """Makes the package look up its names again in a test, and after it."""
+    look_up_again()
     yield
     look_up_again()
 
@@ -171,6 +177,84 @@ def test_the_same_results_with_one_warning(name, make, without):
         call()
 
 
+def test_attributes_of_pfor(monkeypatch):
+    """TensorFlow's loop gives the result, and its log the reason."""
+    layer = tf_rnn_ops.keras.LSTM(2)
+    x = tf.random.normal([3, 2, 4, 5])
+    want = tf.stack([layer(each) for each in x])
+    reasons, original = [], pfor.not_converted
+
+    def noted(reason):
+        reasons.append(reason)
+        return original(reason)
+
+    monkeypatch.setattr(pfor, "not_converted", noted)
+    of_loop = pfor.Call._of_loop
+    monkeypatch.setattr(pfor.Call, "_of_loop", lambda self, name: of_loop(self, f"new_{name}"))
+    np.testing.assert_allclose(tf.vectorized_map(layer, x), want, atol=1e-6)
+    assert reasons and all("new_loop_len_vector" in reason for reason in reasons)
+
+
+def test_an_eager_variable_without_an_identifier(monkeypatch):
+    variable = tf.Variable(1.0)
+    monkeypatch.delattr(variable, "_unique_id")
+    with pytest.raises(RuntimeError, match=names("tensorflow:Variable._unique_id")):
+        checkpoints.name_of_variable(variable)
+
+
+# Keras.
+
+
+class Bare:
+    """An object without attributes."""
+
+
+Bare.__module__ = "keras.bare"
+
+
+class BareModel(keras.Model):
+    """A model without private attributes of Keras."""
+
+    def __getattribute__(self, name):
+        if name in ("_compile_config", "_distribute_strategy"):
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+BareModel.__module__ = "keras.bare"
+
+
+@pytest.mark.parametrize(
+    ("name", "use", "make"),
+    [
+        ("_keras_history", tensors.call_of, Bare),
+        ("_flatten_layers", internals.flatten_layers, Bare),
+        ("_inbound_nodes", internals.inputs_of_calls, Bare),
+        ("_layers", layers.inner_layers, Bare),
+        ("_trainable_variables", layers.held, Bare),
+        ("_untrack_variable", lambda thing: layers.untrack(thing, None), Bare),
+        ("_compile_config", models.compile_arguments, Bare),
+        ("_distribute_strategy", models.strategy_of, BareModel),
+        ("_trainable_variables", optimizers.trained_variables, Bare),
+        ("_exclude_from_weight_decay_pattern", optimizers.Exclusion, Bare),
+        ("get_dropout_mask", lambda thing: overridden.dropout_mask(thing, None), Bare),
+        (
+            "get_recurrent_dropout_mask",
+            lambda thing: overridden.recurrent_dropout_mask(thing, None),
+            Bare,
+        ),
+    ],
+)
+def test_an_attribute_of_keras(name, use, make):
+    with pytest.raises(RuntimeError, match=name):
+        use(make())
+
+
+def test_layers_that_keras_does_not_lock():
+    with quantization.unlocked(Bare()) as nothing:
+        assert nothing is None
+
+
 def test_an_int8_layer_whose_bias_keras_casts():
     """The op then computes with a bias in bfloat16, whose weights are packed at each call."""
     x = np.ones((2, 3, 4), "float32")
@@ -179,6 +263,60 @@ def test_an_int8_layer_whose_bias_keras_casts():
     layer.quantize("int8")
     quantization.autocast(layer.cell.bias, True)  # as if Keras did not read the attribute
     np.testing.assert_allclose(keras.ops.cast(layer(x), "float32"), want, atol=0.03)
+
+
+def test_without_inner_loop(monkeypatch):
+    for cls in (keras.layers.LSTM, keras.layers.GRU, keras.layers.RNN):
+        monkeypatch.delattr(cls, "inner_loop")
+    with pytest.warns(UserWarning, match="inner_loop"):
+        environment.check()
+    layer = tf_rnn_ops.keras.LSTM(2)
+    assert "inner_loop" in tf_rnn_ops.keras.explain(layer, print_fn=None)[0].reason
+    with pytest.raises(RuntimeError, match="inner_loop"):
+        tf_rnn_ops.keras.accelerate()
+
+
+def test_without_rematerialized_call(monkeypatch):
+    if not hasattr(keras, "RematScope"):
+        pytest.skip("this Keras has no RematScope")
+    for cls in keras.layers.Layer.__mro__:
+        monkeypatch.delattr(cls, "rematerialized_call", raising=False)
+    with pytest.warns(UserWarning, match="rematerialized_call"):
+        environment.check()
+
+
+def test_without_the_methods_of_bidirectional(monkeypatch):
+    for name in overridden.fused_bidirectional_methods():
+        monkeypatch.delattr(keras.layers.Bidirectional, name)
+    monkeypatch.setattr(keras, "__version__", "3.15.9")
+    with pytest.warns(UserWarning, match="_can_attempt_fused_lstm"):
+        keras.layers.Bidirectional(tf_rnn_ops.keras.LSTM(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        keras.layers.Bidirectional(keras.layers.LSTM(2))
+        monkeypatch.setattr(keras, "__version__", "3.14.0")  # which never had them
+        keras.layers.Bidirectional(tf_rnn_ops.keras.LSTM(2))
+
+
+def test_masks_under_another_name_are_not_ignored(monkeypatch):
+    backend = pytest.importorskip("keras.src.backend")
+    if not hasattr(backend, "set_keras_mask"):
+        pytest.skip("this Keras sets the attribute in several places")
+    monkeypatch.setattr(backend, "set_keras_mask", lambda x, mask: setattr(x, "_mask_of_x", mask))
+    masked = keras.layers.Masking()(keras.Input((5, 3)))
+    with pytest.raises(RuntimeError, match="_keras_mask"):
+        tensors.mask_of(masked)
+
+
+def test_weight_decay_under_another_name_is_not_ignored(monkeypatch):
+    """Also where nothing was excluded, since that looks the same."""
+
+    def exclude(self, var_list=None, var_names=None):
+        self._left_out_of_weight_decay = var_names
+
+    monkeypatch.setattr(keras.optimizers.Optimizer, "exclude_from_weight_decay", exclude)
+    with pytest.raises(RuntimeError, match="_exclude_from_weight_decay_pattern"):
+        optimizers.exclusion_of(keras.optimizers.SGD(weight_decay=0.1))
 
 
 # Doors with the installed versions.
@@ -230,26 +368,3 @@ def test_masks_for_gates():
     cells = [keras.layers.LSTMCell(2, implementation=one) for one in (1, 2)]
     assert overridden.counts_dropout_masks() == hasattr(cells[0], "dropout_mask_count")
     assert not hasattr(cells[1], "dropout_mask_count")
-
-
-def test_masks_under_another_name_are_not_ignored(monkeypatch):
-    backend = pytest.importorskip("keras.src.backend")
-    if not hasattr(backend, "set_keras_mask"):
-        pytest.skip("this Keras sets the attribute in several places")
-    look_up_again()
-    monkeypatch.setattr(backend, "set_keras_mask", lambda x, mask: setattr(x, "_mask_of_x", mask))
-    masked = keras.layers.Masking()(keras.Input((5, 3)))
-    with pytest.raises(RuntimeError, match="_keras_mask"):
-        tensors.mask_of(masked)
-
-
-def test_weight_decay_under_another_name_is_not_ignored(monkeypatch):
-    """Also where nothing was excluded, since that looks the same."""
-
-    def exclude(self, var_list=None, var_names=None):
-        self._left_out_of_weight_decay = var_names
-
-    look_up_again()
-    monkeypatch.setattr(keras.optimizers.Optimizer, "exclude_from_weight_decay", exclude)
-    with pytest.raises(RuntimeError, match="_exclude_from_weight_decay_pattern"):
-        optimizers.exclusion_of(keras.optimizers.SGD(weight_decay=0.1))
