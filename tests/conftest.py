@@ -36,6 +36,20 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: for `make test-all` alone")
     config.pluginmanager.register(deadlines.Deadlines())
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(Failures(config))
+
+
+class Failures:
+    """Names each failure at once: a run that is stopped prints no summary."""
+
+    def __init__(self, config):
+        self._config = config
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+            terminal.write_line(f"\nfailed: {report.nodeid}")
 
 
 def pytest_collection_modifyitems(config, items):

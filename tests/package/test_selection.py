@@ -161,6 +161,14 @@ def test_behind_the_hard_deadline_nothing_starts_and_the_run_fails(run, workers)
     assert "the hard deadline has come" in run.output
 
 
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_a_failure_is_named_before_the_summary(run, workers):
+    run.write("tests/ops/test_changed.py", "def test_it(): assert False\n")
+    run(workers, path="tests/ops/test_changed.py")
+    before, _, _ = run.output.partition("= FAILURES =")
+    assert "failed: tests/ops/test_changed.py::test_it" in before
+
+
 def test_a_hanging_test_ends_at_the_hard_deadline(run):
     run.write("tests/ops/test_changed.py", "import time\ndef test_it(): time.sleep(1000)\n")
     status, _ = run("--tests=landing", "-n1", "--timeout-method=thread", END=int(time.time()) + 10)

@@ -30,7 +30,10 @@ IN_TURN = pytest.StashKey[bool]()
 # tests/contrib and tests/ops/snapshot.py does tests/ops; else it touches tests/package.
 EVERYTHING = "contrib gpu keras ops package params portable robustness stepper transforms"
 TOUCHES = {
-    "cc": "contrib gpu ops robustness stepper transforms keras/test_layer_sweep.py keras/test_quantize.py test-neon",
+    "cc": (
+        "contrib gpu ops robustness stepper transforms keras/test_layer_sweep.py keras/test_quantize.py "
+        "keras/test_bfloat16_training.py test-neon"
+    ),
     "cc/gpu": "gpu",
     "cc/step": "stepper test-neon sanitize-quick",
     "cc/xla": "gpu transforms keras/test_layers_under_xla.py",
