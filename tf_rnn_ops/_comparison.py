@@ -20,6 +20,12 @@ ADVICE = (
 """The sentence for models that do not run on made-up inputs."""
 
 
+def array_of(value: Any) -> _Array:
+    """The array of a tensor or of what np.asarray accepts."""
+    # np.asarray fails for an eager tensor without dimensions of bfloat16.
+    return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+
+
 class Limits(NamedTuple):
     """The allowed difference of an element.
 

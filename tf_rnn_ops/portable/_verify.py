@@ -173,7 +173,8 @@ def compare(name: str, before: Any, after: Any) -> Comparison:
         types = f"{after.dtype.name} instead of {before.dtype.name}"
         return Comparison(name, fault=f"the output {name!r} has the type {types}.")
     limits = _comparison.LIMITS.get(before.dtype.name, _comparison.LIMITS["float32"])
-    return _comparison.compare(name, np.asarray(after), np.asarray(before), limits)
+    arrays = map(_comparison.array_of, (after, before))
+    return _comparison.compare(name, *arrays, limits)
 
 
 def _tags_of(folder: str | os.PathLike[str], which: str) -> list[Any]:

@@ -81,6 +81,16 @@ def test_16_bits(case, tmp_path, rng):
         np.testing.assert_allclose(np.float32(got), wide(words), rtol=0, atol=atol)
 
 
+def test_an_input_and_an_output_without_dimensions(tmp_path):
+    """np.asarray of such a tensor of bfloat16 is an error."""
+    x = keras.Input((None, SIZE), batch_size=2, dtype="bfloat16", name="x")
+    scale = keras.Input(batch_shape=(), dtype="bfloat16", name="scale")
+    y = keras.ops.sum(rnn.LSTM(UNITS, dtype="bfloat16")(x)) * scale
+    inputs = {"x": tf.ones([2, 3, SIZE], tf.bfloat16), "scale": tf.constant(0.5, tf.bfloat16)}
+    model = keras.Model([x, scale], y)
+    rnn.export(model, tmp_path / "model.onnx", verify_inputs=inputs, time=3, print_fn=None)
+
+
 def test_inputs_and_states_of_bfloat16(tmp_path):
     """They are float32 in the file, whose runtime has no arrays of bfloat16."""
     x = keras.Input((None, SIZE), dtype="bfloat16", name="x")

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops._comparison import array_of
 from tf_rnn_ops._formats import formats
 
 
@@ -49,7 +50,7 @@ class Outputs:
 
     def results(self, outputs: Any) -> dict[str, np.ndarray]:
         """{name in the file: output of the model, as an array}."""
-        return {self._renamed.get(n, n): np.asarray(one) for n, one in named(outputs).items()}
+        return {self._renamed.get(n, n): array_of(one) for n, one in named(outputs).items()}
 
 
 def named(outputs: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import _npz
+from tf_rnn_ops._comparison import array_of
 from tf_rnn_ops.keras._export import time_axes
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import flatten_layers
@@ -308,7 +309,7 @@ def arguments(signature: list, batch: Any) -> list:
 
     def array(spec: tf.TensorSpec, value: Any) -> np.ndarray:
         try:
-            value = np.asarray(value)
+            value = array_of(value)
             converted = value.astype(spec.dtype.as_numpy_dtype)
             if spec.dtype.is_integer and not np.array_equal(converted, value):
                 raise TypeError(f"it has other values as {spec.dtype.name}")
