@@ -128,13 +128,13 @@ ifneq ($(filter tests/cc/% //tests/cc/%,$(TEST)),)
 	tools/need_gtest.sh
 	$(BAZEL) test //$(patsubst //%,%,$(TEST))$(if $(findstring :,$(TEST)),,/...)
 else
-	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider --tests=all $(TEST) $(PYTEST_ARGS)
+	PYTHONPATH="$(CURDIR)" $(PY) -m pytest -p no:cacheprovider --tests=all $(TEST) $(PYTEST_ARGS)
 endif
 else
 check: $(TESTED) lint develop
 	tools/need_gtest.sh
 	$(BAZEL) test //tests/cc/core/...
-	PYTHONPATH=. $(PY) -m pytest -q -n $$(($(JOBS) + 1)) -p no:cacheprovider --tests=usual @tests/check.txt $(PYTEST_ARGS)
+	PYTHONPATH="$(CURDIR)" $(PY) -m pytest -q -n $$(($(JOBS) + 1)) -p no:cacheprovider --tests=usual @tests/check.txt $(PYTEST_ARGS)
 endif
 
 demo: $(INSTALLED)

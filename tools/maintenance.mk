@@ -90,7 +90,7 @@ gpu-kit:
 
 # Exported and rewritten models in other runtimes.
 test-export: $(TESTED) develop
-	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider tests/portable/export $(PYTEST_ARGS)
+	PYTHONPATH="$(CURDIR)" $(PY) -m pytest -p no:cacheprovider tests/portable/export $(PYTEST_ARGS)
 
 sanitize: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
@@ -169,4 +169,4 @@ docs: $(TESTED)
 # The site at phone and desktop width, and its search, in a headless browser.
 test-docs: $(TESTED) docs
 	tools/need_chromium.sh
-	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider tests/package/docs/test_site.py $(PYTEST_ARGS)
+	PYTHONPATH="$(CURDIR)" $(PY) -m pytest -p no:cacheprovider tests/package/docs/test_site.py $(PYTEST_ARGS)
