@@ -35,6 +35,19 @@ inline int64_t NsToStream(int64_t bytes) { return bytes / 32; }
 // Reading `bytes` bytes of weights from the second-level cache.
 inline int64_t NsToRead(int64_t bytes) { return bytes / 64; }
 
+// Weights up to this size may be read from the cache for every row.
+constexpr int64_t kSmallWeightBytes = int64_t{256} << 10;
+
+// The most rows of x, T*B, for which a call multiplies with unpacked weights. For more rows panels
+// save more than packing costs. Results depend on it, so docs/numerics.md names the number.
+constexpr int64_t kPlainRows = 12;
+
+// The same for weights whose rows are units (opaque params). A product with a small matrix spends
+// most of its time on adding the lanes of sums.
+inline int64_t PlainRowsOfUnits(int64_t matrix_bytes) {
+  return matrix_bytes > kSmallWeightBytes ? kPlainRows : 4;
+}
+
 // ---- How many threads a job should use ----
 
 // The cost of waking threads in the general case. For a short eager call a second thread makes the
@@ -97,9 +110,6 @@ struct WorkToSplit {
 // than slices, so a small gain is not worth the barriers.
 constexpr int64_t kForwardStreamBytes = int64_t{2} << 20;
 constexpr int64_t kBackwardStreamBytes = int64_t{8} << 20;
-
-// Weights up to this size may be read from the cache for every row.
-constexpr int64_t kSmallWeightBytes = int64_t{256} << 10;
 
 // The minimum number of rows in a slice. This many rows keep the registers of a tile busy; more
 // rows are needed if every slice reads weights that do not fit the second-level cache of its core.

@@ -135,7 +135,7 @@ def CudnnRNNV3Packed(
 ) -> CudnnRNNV3PackedOutput:
     """Runs inference of CudnnRNNV3 with parameters that PackCudnnRNNParams packed.
 
-    The results are the results of CudnnRNNV3 with is_training=False, identical to the bit if T*B > 4. The
+    The results are the results of CudnnRNNV3 with is_training=False, identical to the bit if T*B > 12. The
     op reads params instead of `packed` on a GPU, and if `packed` belongs to another instruction set or
     another version of the library. The op does not check that `packed` was made of params.
 
@@ -199,7 +199,7 @@ def LayerRNNPacked(
 ) -> LayerRNNPackedOutput:
     """Runs inference of LayerRNN, without masks, with weights that PackLayerRNN packed.
 
-    The results are the results of LayerRNN with is_training=False, identical to the bit if T*B > 4. The op
+    The results are the results of LayerRNN with is_training=False, identical to the bit if T*B > 12. The op
     reads the unpacked weights instead of `packed` if `packed` belongs to another instruction set or
     another version of the library. The op does not check that `packed` was made of these weights.
 

@@ -1,10 +1,11 @@
-// Matrix times vector on unpacked weights in the caller's tensors. For calls so short that packing
-// the weights would take longer than the products.
+// Products of few rows with unpacked weights in the caller's tensors. For calls so short that
+// packing the weights would take longer than the products.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -43,46 +44,65 @@ Packet<T> DotRows(const T* w, int64_t stride, int64_t n, const T* x, int64_t dep
   return sums.packet[0];
 }
 
-// out(c) += sum_k x[k] * w[k * stride + c] for NV vectors of columns. The first n columns are
-// valid. Vector v of the result is at out + v * out_stride.
-template <typename T, int NV>
-void AddColumnSums(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth, T* out,
-                   int64_t out_stride) {
+// The most rows of a product by columns that share what they read of w, and the vectors of columns
+// of a tile of M rows.
+constexpr int kColumnRows = kTileRows<2> < 6 ? kTileRows<2> : 6;
+template <int M>
+constexpr int kColumnVectors = M <= kTileRows<8>   ? 8
+                               : M <= kTileRows<4> ? 4
+                                                   : 2;
+
+// M rows of x from some k on, and where the sums of each are.
+template <typename T, int M>
+struct ColumnRows {
+  RowsOfA<T, M> x;
+  T* sums[M];
+};
+
+// AddColumns for NV vectors of columns. Of the last one only the first `last` columns are valid.
+template <typename T, int M, int NV>
+EIGEN_ALWAYS_INLINE void AddColumnTile(const T* w, int64_t stride, int64_t last, int64_t depth,
+                                       const ColumnRows<T, M>& rows, int64_t at,
+                                       int64_t sum_stride) {
   constexpr int V = kLanes<T>;
-  Packet<T> sums[NV];
+  Packet<T> acc[M][NV];
 #pragma GCC unroll 8
-  for (int v = 0; v < NV; ++v) sums[v] = Load(out + v * out_stride);
-  if (n >= NV * V) {
-    for (int64_t k = 0; k < depth; ++k, w += stride) {
-      const Packet<T> xk = Set<T>(x[k]);
+  for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) sums[v] = pmadd(Load(w + v * V), xk, sums[v]);
-    }
+    for (int v = 0; v < NV; ++v) acc[m][v] = Load(rows.sums[m] + at + v * sum_stride);
+  }
+  if (last == V) {
+    MultiplyTile<T, M, NV>(rows.x, RowsOfB<T>{w, stride}, depth, NothingAhead(), acc);
   } else {
     for (int64_t k = 0; k < depth; ++k, w += stride) {
-      const Packet<T> xk = Set<T>(x[k]);
+      Packet<T> wk[NV];
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) sums[v] = pmadd(LoadFirst(w + v * V, n - v * V), xk, sums[v]);
+      for (int v = 0; v < NV - 1; ++v) wk[v] = Load(w + v * V);
+      wk[NV - 1] = LoadTail(w + (NV - 1) * V, last);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) MultiplyRow<T, T, NV, false>(rows.x, m, k, wk, acc[m]);
     }
   }
 #pragma GCC unroll 8
-  for (int v = 0; v < NV; ++v) Store(out + v * out_stride, sums[v]);
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) Store(rows.sums[m] + at + v * sum_stride, acc[m][v]);
+  }
 }
 
-// AddColumnSums for any number n of columns.
-template <typename T>
-void AddColumns(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth, T* out,
-                int64_t out_stride) {
-  constexpr int V = kLanes<T>;
-  int64_t c = 0;
-  for (; c + 8 * V <= n; c += 8 * V) {
-    AddColumnSums<T, 8>(w + c, stride, n - c, x, depth, out + c / V * out_stride, out_stride);
-  }
-  for (; c + 2 * V <= n; c += 2 * V) {
-    AddColumnSums<T, 2>(w + c, stride, n - c, x, depth, out + c / V * out_stride, out_stride);
-  }
-  for (; c < n; c += V) {
-    AddColumnSums<T, 1>(w + c, stride, n - c, x, depth, out + c / V * out_stride, out_stride);
+// sums[m](c) += sum_k x[m][k] * w[k * stride + c] for c < n and k < depth, k in order. Vector v of
+// the sums of a row is at sums[m] + at + v * sum_stride.
+template <typename T, int M>
+EIGEN_DONT_INLINE void AddColumns(const T* w, int64_t stride, int64_t n, int64_t depth,
+                                  const ColumnRows<T, M>& rows, int64_t at, int64_t sum_stride) {
+  constexpr int V = kLanes<T>, NV = kColumnVectors<M>;
+  for (; n > 0; n -= NV * V, w += NV * V, at += NV * sum_stride) {
+    const int vectors = static_cast<int>(std::min<int64_t>(NV, CeilDiv(n, V)));
+    WithConstant<NV>(vectors, [&](auto nv) {
+      constexpr int N = decltype(nv)::value;
+      AddColumnTile<T, M, N>(w, stride, std::min<int64_t>(V, n - (N - 1) * V), depth, rows, at,
+                             sum_stride);
+    });
   }
 }
 

@@ -615,6 +615,30 @@ void CheckVectors(Checker& check) {
   }
 }
 
+// The product of M rows and n columns of unpacked weights. The vectors of sums are 2 * V elements
+// apart.
+template <typename T, int M>
+void CheckColumns(Checker& check, const std::vector<T>& w, int64_t n, int64_t depth) {
+  constexpr int V = kLanes<T>;
+  std::vector<T> x[M], sums[M];
+  ColumnRows<T, M> rows;
+  for (int m = 0; m < M; ++m) {
+    for (int64_t k = 0; k < depth; ++k) x[m].push_back(static_cast<T>(Value(1, m, k)));
+    sums[m].assign((CeilDiv(n, V) * 2 + 1) * V, T(1));
+    rows.x.row[m] = x[m].data();
+    rows.sums[m] = sums[m].data();
+  }
+  AddColumns(w.data(), n, n, depth, rows, V, 2 * V);
+  for (int m = 0; m < M; ++m) {
+    std::vector<T> want(sums[m].size(), T(1));
+    for (int64_t c = 0; c < n; ++c) {
+      T& sum = want[(c / V * 2 + 1) * V + c % V];
+      for (int64_t k = 0; k < depth; ++k) sum += x[m][k] * w[k * n + c];
+    }
+    check.Equal(sums[m], want, Text("AddColumns", n, depth, "row", m, "of", M));
+  }
+}
+
 // Checks the products on unpacked weights.
 template <typename T>
 void CheckDots(Checker& check) {
@@ -633,12 +657,11 @@ void CheckDots(Checker& check) {
       }
       check.Equal(dots, want_dots, Text("DotRows", n, depth));
       // By columns. The vectors of the result are 2 * V elements apart.
-      std::vector<T> out(CeilDiv(n, V) * 2 * V, T(1)), want = out;
-      AddColumns(w.data(), n, n, x.data(), depth, out.data(), 2 * V);
-      for (int64_t c = 0; c < n; ++c) {
-        for (int64_t k = 0; k < depth; ++k) want[c / V * 2 * V + c % V] += x[k] * w[k * n + c];
+      for (int rows = 1; rows <= kColumnRows; ++rows) {
+        WithConstant<kColumnRows>(rows, [&](auto constant) {
+          CheckColumns<T, decltype(constant)::value>(check, w, n, depth);
+        });
       }
-      check.Equal(out, want, Text("AddColumns", n, depth));
     }
   }
 }

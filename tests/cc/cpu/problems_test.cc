@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "cc/cpu/heuristics.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/kernel_reference.h"
@@ -164,7 +165,7 @@ bool CheckRnn(const ProblemLine& line) {
   // masks.
   const bool dropped = p.dropout > 0 && p.weight_layout == kOpaqueWeights;
   // The shortest calls do not use packed weights and sum in another order.
-  const bool packing_is_exact = p.int8_weights || p.max_time * p.batch > 4;
+  const bool packing_is_exact = p.int8_weights || p.max_time * p.batch > kPlainRows;
   for (const KernelTable* table : TablesOf(line)) {
     const bool decided =
         p.int8_weights || want.nearest > kNearZero * OperandEpsilon(*table, with_lengths);

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from robustness.problem import ops, values
-from robustness.problem.grammar import BLOCK, INT8, LAYER, LINEAR, STACK
+from robustness.problem.grammar import BLOCK, FEW_ROWS, INT8, LAYER, LINEAR, STACK
 from support import bounds, tf_ops
 from support.reference import dropout, rounding
 from tf_rnn_ops import raw_ops
@@ -167,7 +167,6 @@ def check(problem):
     if problem.type == INT8:
         other = "inference" if problem.run == "packed" else "packed"
         assert_same(ops.run(problem.replace(run=other), case), got, other)
-    elif problem.run == "packed" and problem.T * problem.B > 4:
-        # Shorter calls of the plain ops do not pack and sum in another order.
+    elif problem.run == "packed" and problem.T * problem.B > FEW_ROWS:
         assert_same(ops.run(problem.replace(run="inference"), case), got, "not packed")
     return case, got, expected

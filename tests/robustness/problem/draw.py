@@ -8,6 +8,7 @@ from robustness.problem.grammar import (
     BLOCK,
     CELLS,
     FACTS,
+    FEW_ROWS,
     GATES,
     INT8,
     LAYER,
@@ -211,7 +212,7 @@ def _choices(p):
     if p.op in (LAYER, BLOCK):
         found |= {"peephole": p.peephole, "clip": bool(p.clip)}
     found["lengths"] = p.lengths if p.lengths in ("full", "random") else "given"
-    found["rows"] = "none" if p.T * p.B == 0 else "few" if p.T * p.B <= 4 else "many"
+    found["rows"] = "none" if p.T * p.B == 0 else "few" if p.T * p.B <= FEW_ROWS else "many"
     return found
 
 

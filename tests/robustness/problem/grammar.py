@@ -13,6 +13,8 @@ FACTS = {cell: spec.CELLS[mode] for cell, mode in MODES.items()}
 GATES = {cell: facts.gates for cell, facts in FACTS.items()}
 ACTIVATIONS = ("tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear")
 TYPES = ("float32", "float64", "float16", "bfloat16")
+# Calls of the unpacked ops with at most this many rows, T*B, may sum in another order; docs/numerics.md.
+FEW_ROWS = 12
 INT8 = "int8"  # QuantizedLayerRNN: float32 tensors and int8 weights
 ISAS = ("baseline", "avx2", "avx512")
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 import tf_rnn_ops
 from robustness.problem import call_laws, ops
 from robustness.problem.check import assert_close, assert_same, without_gradients
-from robustness.problem.grammar import BLOCK, INT8, LAYER, LINEAR, STACK
+from robustness.problem.grammar import BLOCK, FEW_ROWS, INT8, LAYER, LINEAR, STACK
 from support import bounds, tf_ops
 from support.linear_case import SLOPES
 from support.reference import layout
@@ -38,7 +38,7 @@ class Subject:
     @property
     def short(self):
         """Whether the plain ops sum in another order than in longer calls; docs/numerics.md."""
-        return self.problem.type != INT8 and self.problem.T * self.problem.B <= 4
+        return self.problem.type != INT8 and self.problem.T * self.problem.B <= FEW_ROWS
 
     def compare(self, got, want, what):
         if not self.decided:
@@ -155,7 +155,7 @@ def padding(s):
         if array.shape != s.got[name].shape:
             assert not np.any(array[p.T :]), f"padding: {name}: numbers beyond every length"
             got[name] = array[: p.T]
-    if s.short and (p.T + extra) * p.B > 4:
+    if s.short and (p.T + extra) * p.B > FEW_ROWS:
         s.compare(got, s.got, "padding")
     else:
         assert_same(got, s.got, "padding")

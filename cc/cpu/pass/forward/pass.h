@@ -25,13 +25,13 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // The plan of a forward pass: sizes, threads and memory.
 
-constexpr int64_t kPlainRows = 4;
-
 template <typename T>
 bool UsesPlainWeights(const RnnProblem& p, const Sizes<T>& s) {
-  return s.operands == OperandType::kExact && s.cell.plain &&
-         Area(p.max_time, p.batch) <= kPlainRows && !p.input_masked && !p.recurrent_masked &&
-         !p.weights_packed;
+  if (s.operands != OperandType::kExact || !s.cell.plain) return false;
+  if (p.input_masked || p.recurrent_masked || p.weights_packed) return false;
+  const int64_t matrix_bytes = Area(Area(s.hidden, s.gate_units()), sizeof(T));
+  return Area(p.max_time, p.batch) <=
+         (p.weight_layout == kOpaqueWeights ? PlainRowsOfUnits(matrix_bytes) : kPlainRows);
 }
 
 // Whether a row of n elements of the op's tensors is a row of pairs.
@@ -168,7 +168,7 @@ void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const Split& s
 // Note [Forward schedule]
 // Each layer first packs its weights, unless the weights are already packed
 // (weights/packed_weights.h). Then all directions run through time (Note [Forward recurrence]).
-// Calls of at most kPlainRows rows (streaming) do not pack, see forward/weights.h.
+// Calls of at most kPlainRows rows do not pack, see forward/weights.h.
 
 // The rows that the input product of a layer reads: masked or rounded copies, or x itself. Returns
 // `ready` if the rows are already operands.

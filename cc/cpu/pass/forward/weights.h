@@ -20,39 +20,64 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // The products of a forward pass on unpacked weights in the caller's tensors (product/dot.h).
 
-// gates += row * w, on weights with contiguous columns. Writes the vectors of `order` beginning at
-// `at`.
-template <typename T>
-void AddGateColumns(const Sizes<T>& s, const MatrixView<const T>& w, const GateOrder& order, int at,
-                    const T* row, int64_t depth, const Range& blocks, T* gates) {
-  constexpr int V = kLanes<T>;
-  const int64_t columns = std::min(s.units, blocks.end * V) - blocks.begin * V;
-  for (int v = 0; v < order.count; ++v) {
-    AddColumns(w.At(0, order.source[v] * s.units + blocks.begin * V).data, w.k_stride, columns, row,
-               depth, gates + (blocks.begin * s.cell.buffer + at + v) * V, s.cell.buffer * V);
-  }
+// The rows of weights of which a product by columns reads all columns before it reads the next
+// rows. A row of a large matrix is a page of memory, and the first level of the TLB holds 64 pages.
+// In a small matrix the sums, which each block stores and loads, would cost more.
+inline int64_t ColumnDepth(int64_t depth, int64_t row_bytes) {
+  return Area(depth, row_bytes) <= kSmallWeightBytes ? depth : 32;
 }
 
-// The part of a row of gates that comes from a row of x.
+// gates += x * w for some rows, on weights with contiguous columns. Writes the vectors of `order`
+// beginning at `at`.
 template <typename T>
-void PlainInputProduct(const Sizes<T>& s, const MatrixView<const T>& w, const T* bias, const T* x,
-                       int64_t in, const Range& blocks, T* gates) {
+void AddGateColumns(const Sizes<T>& s, const MatrixView<const T>& w, const GateOrder& order, int at,
+                    const T* const* x, int64_t rows, int64_t depth, const Range& blocks,
+                    T* const* gates) {
+  constexpr int V = kLanes<T>;
+  const int64_t columns = std::min(s.units, blocks.end * V) - blocks.begin * V;
+  const int64_t block = ColumnDepth(depth, w.k_stride * sizeof(T));
+  ForRowTiles<kColumnRows>(rows, [&](int64_t first, int size) {
+    WithConstant<kColumnRows>(size, [&](auto constant) {
+      constexpr int M = decltype(constant)::value;
+      for (int64_t k = 0; k < depth; k += block) {
+        ColumnRows<T, M> tile;
+        for (int m = 0; m < M; ++m) tile.x.row[m] = x[first + m] + k;
+        std::copy_n(gates + first, M, tile.sums);
+        for (int v = 0; v < order.count; ++v) {
+          AddColumns(w.At(k, order.source[v] * s.units + blocks.begin * V).data, w.k_stride,
+                     columns, std::min(block, depth - k), tile,
+                     (blocks.begin * s.cell.buffer + at + v) * V, s.cell.buffer * V);
+        }
+      }
+    });
+  });
+}
+
+// The part of rows of gates that comes from rows of x.
+template <typename T>
+void PlainInputProduct(const Sizes<T>& s, const MatrixView<const T>& w, const T* bias,
+                       const T* const* x, int64_t rows, int64_t in, const Range& blocks,
+                       T* const* gates) {
   constexpr int V = kLanes<T>;
   const GateOrder& order = s.cell.input;
   for (int64_t u = blocks.begin; u < blocks.end; ++u) {
     const T* b = bias + u * order.count * V;
-    T* g = gates + (u * s.cell.buffer + s.cell.input_at) * V;
+    const int64_t at = (u * s.cell.buffer + s.cell.input_at) * V;
     if (w.n_stride == 1) {
-      std::copy(b, b + order.count * V, g);
+      for (int64_t i = 0; i < rows; ++i) std::copy_n(b, order.count * V, gates[i] + at);
       continue;
     }
     for (int v = 0; v < order.count; ++v) {
-      const T* rows = w.At(0, order.source[v] * s.units + u * V).data;
-      const Packet<T> sum = DotRows(rows, w.n_stride, s.units - u * V, x, in);
-      Store(g + v * V, padd(Load(b + v * V), sum));
+      const T* of_unit = w.At(0, order.source[v] * s.units + u * V).data;
+      for (int64_t i = 0; i < rows; ++i) {
+        const Packet<T> sum = DotRows(of_unit, w.n_stride, s.units - u * V, x[i], in);
+        Store(gates[i] + at + v * V, padd(Load(b + v * V), sum));
+      }
     }
   }
-  if (w.n_stride == 1) AddGateColumns(s, w, order, s.cell.input_at, x, in, blocks, gates);
+  if (w.n_stride == 1) {
+    AddGateColumns(s, w, order, s.cell.input_at, x, rows, in, blocks, gates);
+  }
 }
 
 // Runs the cell on sums: product(i, u, v) returns vector v of unit block u in row i.
@@ -92,9 +117,9 @@ void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>
     for (int64_t u = blocks.begin; u < blocks.end; ++u) {
       for (int v = own; v < order.count; ++v) Store(at(i, u, v), Set<T>(T(0)));
     }
-    AddGateColumns(s, w, order, s.cell.recurrent_at, step.rows.h_prev[i], s.hidden, blocks,
-                   step.rows.gates[i]);
   }
+  AddGateColumns(s, w, order, s.cell.recurrent_at, step.rows.h_prev, rows, s.hidden, blocks,
+                 step.rows.gates);
   RunCellOn<T>(step, rows, blocks, [&](int64_t i, int64_t u, int v) {
     return v < own ? Set<T>(T(0)) : Load(at(i, u, v));
   });
@@ -117,7 +142,7 @@ void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m
   for (int64_t c = begin; c < end; c += kColumns) {
     const int64_t n = std::min(kColumns, end - c);
     std::fill(sums, sums + kColumns, T(0));
-    AddColumns(w.At(0, c).data, w.k_stride, n, m, s.units, sums, V);
+    AddColumns(w.At(0, c).data, w.k_stride, n, s.units, ColumnRows<T, 1>{{{m}}, {sums}}, 0, V);
     std::copy(sums, sums + n, h + c);
   }
 }
@@ -141,10 +166,8 @@ struct ForwardWeights {
                     int64_t panel1, T* const* gates) const {
     if (plain) {
       const Range blocks = s.BlocksOf(panel0, panel1);
-      for (int64_t i = 0; i < x.rows; ++i) {
-        PlainInputProduct(s, source.exact.input, packed.bias, static_cast<const T*>(x.a[i]), in,
-                          blocks, gates[i]);
-      }
+      PlainInputProduct(s, source.exact.input, packed.bias, reinterpret_cast<const T* const*>(x.a),
+                        x.rows, in, blocks, gates);
       return;
     }
     RowGemm<T> g = Product(s, x, in, packed.input, s.gate_part, gates);
