@@ -142,6 +142,10 @@ def states(network, x):
             network.add([given], layer, x, **options)
             layer = LAYERS[name](name=f"{name}_returned{suffix}", return_state=True)
             network.add([found], layer, x, **options)
+    # Each layer and each direction begins with a state of its own.
+    rows = keras.layers.Reshape((4, UNITS))(keras.layers.Dense(4 * UNITS)(first))
+    stack = STACKS["lstm"](direction="bidirectional", name="stack", **SEQUENCES)
+    network.add([STACK], stack, x, initial_state=[rows, -rows], mask=mask)
 
 
 def whole(rng, batch, time):
