@@ -70,7 +70,9 @@ DTYPES = ["bfloat16", "float16", "float32"]
 
 
 @pytest.mark.parametrize(
-    "case", all_but(list(itertools.product(SPECS, DTYPES)), *zip(SPECS[1:], DTYPES[1:] + DTYPES)), ids=str
+    "case",
+    all_but(list(itertools.product(SPECS, DTYPES)), *zip(SPECS[1:], DTYPES[1:] + DTYPES)),
+    ids=str,
 )
 def test_types(case, rng):
     spec, dtype = case

@@ -8,7 +8,7 @@ import struct
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.native.versions import TENSORFLOW
 
 _FOLDER = pathlib.Path(__file__).resolve().parents[1]

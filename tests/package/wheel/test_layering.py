@@ -12,36 +12,39 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "tf_rnn_ops"
-# {room: the rooms and other packages that it may import}. `_` has the private modules in PACKAGE itself, which
-# every room may import. Other modules may import everything, and no room imports them.
+# {room: the rooms and other packages that it may import}. Other modules may import everything, and no room imports
+# them.
 MAY_IMPORT = {
-    "_": "native params/keras keras numpy tensorflow",
-    "native": "numpy tensorflow",
-    "params": "numpy",
+    "_python": "",
+    "_step": "numpy",
+    # Only info() imports the stepper and Keras.
+    "native": "_python stepper tf_rnn_ops keras numpy tensorflow",
+    "params": "_python numpy",
     "params/keras": "params numpy",
-    "params/onnx": "params numpy onnx onnx_ir onnxscript",
-    "plain": "params numpy tensorflow",
-    "raw_ops": "native numpy tensorflow",
-    "autodiff": "native params plain raw_ops numpy tensorflow",
-    "contrib": "native params raw_ops google numpy tensorflow",
+    "params/onnx": "_python params numpy onnx onnx_ir onnxscript",
+    "_comparison": "_python params/keras keras numpy tensorflow",
+    "raw_ops": "_python native keras numpy tensorflow",
+    "plain": "_python native params raw_ops numpy tensorflow",
+    "autodiff": "_python native params plain raw_ops numpy tensorflow",
+    "contrib": "_python native params raw_ops google numpy tensorflow",
     # Its library is in tf_rnn_ops itself. Only Stepper.update() imports a room of Keras.
-    "stepper": "tf_rnn_ops keras/_export native numpy",
+    "stepper": "_python _step tf_rnn_ops keras/_export native numpy",
     # tf_rnn_ops itself loads the ops.
-    "portable": "tf_rnn_ops native params plain raw_ops google numpy tensorflow",
-    "_formats": "native params plain portable stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino openvino_telemetry"
-    " tf2onnx",
-    "keras/_internals": "params/keras keras",
+    "portable": "_comparison _python tf_rnn_ops native params plain raw_ops google numpy tensorflow",
+    "_formats": "_python native params plain portable raw_ops stepper numpy tensorflow ai_edge_litert onnx onnxruntime"
+    " openvino openvino_telemetry tf2onnx",
+    "keras/_internals": "_python params/keras keras",
     "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
-    "keras/layers": "keras/_internals keras/dispatch native params raw_ops keras numpy tensorflow"
+    "keras/layers": "_python keras/_internals keras/dispatch native params raw_ops keras numpy tensorflow"
     " typing_extensions",
     "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",
-    "keras/_patched": "keras/_internals keras/dispatch keras/layers keras",
-    "keras/_convert": "keras/_internals keras/_layer_paths keras/_patched keras/layers"
+    "keras/_patched": "_python keras/_internals keras/dispatch keras/layers keras",
+    "keras/_convert": "_python keras/_internals keras/_layer_paths keras/_patched keras/layers"
     " keras/dispatch params params/onnx keras numpy tensorflow",
-    "keras/_report": "keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch native keras"
-    " numpy tensorflow",
-    "keras/_export": "_formats stepper keras/_convert keras/_internals keras/_layer_paths keras/_report keras/layers"
-    " keras/dispatch keras numpy tensorflow",
+    "keras/_report": "_comparison _python keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch"
+    " native keras numpy tensorflow",
+    "keras/_export": "_comparison _formats _python _step stepper keras/_convert keras/_internals keras/_layer_paths"
+    " keras/_report keras/layers keras/dispatch keras numpy tensorflow",
 }
 # Modules that name functions of rooms above them.
 DOORS = ("tf_rnn_ops.params.__init__", "tf_rnn_ops.portable.__init__")
@@ -59,8 +62,6 @@ def room_of(module):
     top, *parts = module.removesuffix(".__init__").split(".")
     if top != "tf_rnn_ops":
         return top
-    if parts and (PACKAGE / f"{parts[0]}.py").exists() and parts[0].startswith("_"):
-        return "_"
     names = ["/".join(parts[:k]) for k in range(len(parts), 0, -1)]
     return next((name for name in names if name in MAY_IMPORT), top)
 
@@ -77,7 +78,7 @@ def imported(path):
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
 def test_imports(room):
-    allowed = {*MAY_IMPORT[room].split(), room, "_", "__future__", *sys.stdlib_module_names}
+    allowed = {*MAY_IMPORT[room].split(), room, "__future__", *sys.stdlib_module_names}
     for path in sorted(PACKAGE.rglob("*.py")):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         if room_of(module) == room and module not in DOORS:

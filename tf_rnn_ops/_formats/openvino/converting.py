@@ -10,11 +10,11 @@ from openvino.frontend.tensorflow import ConversionExtension
 
 from tf_rnn_ops._formats.openvino import node_types, sequences
 from tf_rnn_ops._formats.openvino.sequences import constant
-from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, STACK_ATTRS, signature
 
 _OURS = "TfRnnOps>"
 _LAYER_INPUTS = signature("LayerRNN").inputs

@@ -10,11 +10,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _checks, _step_file
-from tf_rnn_ops._one_line import one_line
-from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
+from tf_rnn_ops._python import checks
+from tf_rnn_ops._python.one_line import one_line
+from tf_rnn_ops._step import file_format
+from tf_rnn_ops.keras._export import signatures, time_axes
 from tf_rnn_ops.keras._export.outputs import named
-from tf_rnn_ops.keras._export.streaming import NEXT, Stream
+from tf_rnn_ops.keras._export.stepper import layers
+from tf_rnn_ops.keras._export.streaming.stream import NEXT, Stream
 from tf_rnn_ops.keras.dispatch import environment
 
 if TYPE_CHECKING:  # its library is missing on some machines, where files are only written
@@ -116,8 +118,8 @@ def stepper(
     from tf_rnn_ops.stepper import Stepper
 
     environment.check_model(model)
-    _checks.check_open_sizes(batch_size=batch_size, time=time)
-    _checks.check_size("threads", threads)
+    checks.check_open_sizes(batch_size=batch_size, time=time)
+    checks.check_size("threads", threads)
     signature = signatures.named_for_users(signatures.of(model, input_signature))
     opens = signatures.are_of_a_batch(model, input_signature)
     found = _content(model, signature, batch_size, time, opens)
@@ -296,13 +298,13 @@ class Graph:
         function = tf.function(trace, autograph=False).get_concrete_function(*signature)
         if not outputs:
             raise ValueError(
-                f"A stepper cannot run the model, because all of its outputs are states. {step_layers.ADVICE}"
+                f"A stepper cannot run the model, because all of its outputs are states. {layers.ADVICE}"
             )
         weights = function(*keras.tree.map_structure(_zeros, signature))
         self._arrays |= {name: tensor.numpy() for name, tensor in weights.items()}
         self._cast(outputs)
         graph = {**self._sizes(), "inputs": self._inputs, "nodes": self.nodes, "outputs": outputs}
-        return _step_file.content(graph, self._arrays)
+        return file_format.content(graph, self._arrays)
 
     def _cast(self, outputs: list[dict[str, str]]) -> None:
         """Adds the nodes of int32 inputs that are read as float32."""
@@ -346,7 +348,7 @@ class Graph:
             if spec.dtype not in (tf.float32, tf.float64) and spec.dtype not in _LIMITS:
                 raise ValueError(
                     f"A stepper cannot run the model, because its input {spec.name!r} is {spec.dtype.name}; float32, "
-                    f"float64, bool and integers are possible. {step_layers.ADVICE}"
+                    f"float64, bool and integers are possible. {layers.ADVICE}"
                 )
             # tokens() makes float ones of Embedding int32.
             dtype = "int32" if spec.dtype in _LIMITS else "float32"
@@ -409,7 +411,7 @@ class Graph:
             return found
         if (state := self._state_names.get(tensor.ref())) is not None:
             raise ValueError(
-                f"A stepper cannot run {user}, because it reads the input {state!r}, which is a state. {step_layers.ADVICE}"
+                f"A stepper cannot run {user}, because it reads the input {state!r}, which is a state. {layers.ADVICE}"
             )
         if tensor.ref() in self._states:
             node, k = self._states[tensor.ref()]
@@ -420,7 +422,7 @@ class Graph:
             try:
                 found = self._of_op(tensor, user)
             except ValueError as error:
-                raise ValueError(f"A stepper cannot run {maker}. {step_layers.ADVICE}") from error
+                raise ValueError(f"A stepper cannot run {maker}. {layers.ADVICE}") from error
         else:
             found = self._of_op(tensor, user)
         self._values[tensor.ref()] = found
@@ -443,11 +445,11 @@ class Graph:
     def _of_op(self, tensor: tf.Tensor, user: str) -> Value:
         """The Value of an operation outside of the layers, such as x + y."""
         op = tensor.op
-        computes = op.type in _ACTIVATION_OPS or op.type in step_layers.COMBINES
+        computes = op.type in _ACTIVATION_OPS or op.type in layers.COMBINES
         if computes and tensor.dtype != tf.float32:
             raise ValueError(
                 f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs, because it computes in "
-                f"{tensor.dtype.name}, and a stepper in float32. {step_layers.ADVICE}"
+                f"{tensor.dtype.name}, and a stepper in float32. {layers.ADVICE}"
             )
         if op.type in _ACTIVATION_OPS:
             x = self.value(op.inputs[0], user)
@@ -462,21 +464,21 @@ class Graph:
             )
         if (scaled := self._scaled(op, user)) is not None:
             return scaled
-        if op.type in step_layers.COMBINES and op.inputs[0].shape == op.inputs[1].shape:
+        if op.type in layers.COMBINES and op.inputs[0].shape == op.inputs[1].shape:
             inputs = [self.value(x, user) for x in op.inputs]
             return self.add(
                 "combine",
                 op.name,
                 inputs,
                 inputs[0].has_time,
-                function=step_layers.COMBINES[op.type],
+                function=layers.COMBINES[op.type],
             )
         if op.type == "ConcatV2" and _is_last_axis(op):
             inputs = [self.value(x, user) for x in op.inputs[:-1]]
             return self.add("concatenate", op.name, inputs, inputs[0].has_time)
         raise ValueError(
             f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for it"
-            f"{', such as Rescaling for x * scale + offset' if op.type in _ARITHMETIC else ''}. {step_layers.ADVICE}"
+            f"{', such as Rescaling for x * scale + offset' if op.type in _ARITHMETIC else ''}. {layers.ADVICE}"
         )
 
     def _scaled(self, op: tf.Operation, user: str) -> Value | None:
@@ -494,7 +496,7 @@ class Graph:
                 raise ValueError(
                     f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs, because its constant "
                     f"has the shape {list(constant.shape)}: one number, or one for each of the {size} features, is "
-                    f"possible. {step_layers.ADVICE}"
+                    f"possible. {layers.ADVICE}"
                 )
             weights[name] = np.broadcast_to(constant.reshape(-1), [size])
         return self.add("scale", op.name, [x], x.has_time, weights=weights)
@@ -505,7 +507,7 @@ class Graph:
             return original(layer, *args, **kwargs)
         if time_axes.is_recurrent(layer):
             return self._run_recurrent(original, layer, *args, **kwargs)
-        make = step_layers.maker_of(layer)
+        make = layers.maker_of(layer)
         if make is None:
             # Its layers may have nodes of their own.
             result = original(layer, *args, **kwargs)
@@ -522,15 +524,15 @@ class Graph:
         finally:
             self._inside = False
         inputs, args, kwargs = _split(layer, args, kwargs)
-        step_layers.check_call(layer, *args, **kwargs)
-        step_layers.check_inputs(layer, inputs)
+        layers.check_call(layer, *args, **kwargs)
+        layers.check_inputs(layer, inputs)
         self._values[_source(result).ref()] = make(self, layer, inputs, result)
         return result
 
     def _run_recurrent(
         self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
     ) -> Any:
-        step_layers.check_call(layer)
+        layers.check_call(layer)
         graph = tf.compat.v1.get_default_graph()
         before = len(graph.get_operations())
         self._inside = True
@@ -554,14 +556,14 @@ class Graph:
         for k, op in enumerate(ops):
             if k and _before(op) is not ops[k - 1]:
                 raise ValueError(
-                    f"A stepper cannot run {kind}, because its cells are not in a row. {step_layers.ADVICE}"
+                    f"A stepper cannot run {kind}, because its cells are not in a row. {layers.ADVICE}"
                 )
             # The states of the cells are in a row.
             node, value = self._add_recurrent(layer, op, value, states[len(made) :])
             made += [(node, j) for j in range(1, len(node["states"]) + 1)]
         if not ops or len(made) != len(states):
             raise ValueError(
-                f"A stepper cannot run {kind}, because it runs Keras's implementation: explain(model) tells why. {step_layers.ADVICE}"
+                f"A stepper cannot run {kind}, because it runs Keras's implementation: explain(model) tells why. {layers.ADVICE}"
             )
         if not layer.return_sequences:
             value = self.add("last_step", f"{layer.name}_last", [value], False)
@@ -582,7 +584,7 @@ class Graph:
         states = states[: 2 if attrs["rnn_mode"] == "lstm" else 1]
         if not states or None in states:
             raise ValueError(
-                f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {step_layers.ADVICE}"
+                f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {layers.ADVICE}"
             )
         node: dict[str, Any] = {"op": "rnn", "name": layer.name, "kind": _KINDS[kind]}
         node |= {"inputs": [x.name], "outputs": [name], "states": states}

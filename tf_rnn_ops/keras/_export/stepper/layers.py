@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    from tf_rnn_ops.keras._export.stepping import Graph, Value
+    from tf_rnn_ops.keras._export.stepper.graph import Graph, Value
 
 _Maker = Callable[["Graph", keras.layers.Layer, Any, Any], "Value"]
 

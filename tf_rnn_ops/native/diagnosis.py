@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import Callable, TypeVar
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.native import gpu_info, loader, machine, xla
 
 _T = TypeVar("_T")

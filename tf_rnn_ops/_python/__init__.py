@@ -1,0 +1,1 @@
+"""What Python lacks. These modules import the standard library only."""
