@@ -19,13 +19,10 @@ import numpy.typing as npt
 
 from tf_rnn_ops._python import atomic_write, checks
 from tf_rnn_ops._python import lazy as _lazy
-from tf_rnn_ops._step import file_format, given_arrays
+from tf_rnn_ops._step import file_format, given_arrays, models
 from tf_rnn_ops.native import loader
 
-try:
-    from tf_rnn_ops import _tf_rnn_ops_step_python as _native
-except ImportError as _error:
-    raise ImportError(loader.why_no_stepper(_error)) from _error
+_native = loader.stepper_library()
 
 __all__ = ["Stepper", "Tensor", "isa", "load"]
 
@@ -341,9 +338,7 @@ class Stepper:
                 f"{type(model).__name__}."
             )
         else:
-            from tf_rnn_ops.keras._export.stepper import graph
-
-            content = graph.content(model, self.batch_size, self.time, self.inputs)
+            content = models.content(model, self.batch_size, self.time, self.inputs)
         with self._turn():
             try:
                 _native.update(self._native, content)

@@ -21,7 +21,7 @@ from support.busy_threads import busy_threads
 from support.waiting import wait_for
 from tf_rnn_ops import stepper as steppers
 from tf_rnn_ops._step import file_format
-from tf_rnn_ops.keras._export.stepper import graph as graph_module
+from tf_rnn_ops.keras._export.stepper import stepper as stepper_module
 
 L = keras.layers
 
@@ -386,7 +386,7 @@ def test_memory_that_overlaps_is_an_error():
 @pytest.mark.parametrize("name", ["batch_size", "time", "threads"])
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, "1", 2**40])
 def test_wrong_numbers(model, path, name, number, monkeypatch):
-    monkeypatch.setattr(graph_module, "content", None)  # they are found before any work
+    monkeypatch.setattr(stepper_module, "_content", None)  # they are found before any work
     with pytest.raises(ValueError, match=name):
         rnn.stepper(model, **{name: number})
     with pytest.raises(ValueError, match=name):

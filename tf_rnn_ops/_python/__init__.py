@@ -1,1 +1,1 @@
-"""What Python lacks. These modules import the standard library only."""
+"""Tools that Python lacks. They import the standard library only."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tf_rnn_ops.keras._convert.convert import convert
     from tf_rnn_ops.keras._convert.from_onnx import from_onnx
     from tf_rnn_ops.keras._export.export import Exported, export
-    from tf_rnn_ops.keras._export.stepper.graph import stepper
+    from tf_rnn_ops.keras._export.stepper.stepper import stepper
     from tf_rnn_ops.keras._report.compare import ModelComparison, compare
     from tf_rnn_ops.keras._report.explain import Explanation, Explanations, explain
     from tf_rnn_ops.keras._report.timing import Timing
@@ -64,7 +64,7 @@ _TOOLS = {
     "_convert.convert": ("convert",),
     "_convert.from_onnx": ("from_onnx",),
     "_export.export": ("Exported", "ExportedLayer", "export"),
-    "_export.stepper.graph": ("stepper",),
+    "_export.stepper.stepper": ("stepper",),
     "_report.compare": ("ModelComparison", "compare"),
     "_report.explain": ("Explanation", "Explanations", "explain"),
     "_report.timing": ("Timing",),

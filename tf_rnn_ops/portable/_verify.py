@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-import tf_rnn_ops
 from tf_rnn_ops._comparison import differences, npz, random_arrays
 from tf_rnn_ops._comparison.differences import Comparison
 from tf_rnn_ops._python.one_line import one_line
+from tf_rnn_ops.autodiff.stock import enable_stock_ops
 
 # The size of every open dimension of a signature. All have the same size, because a signature does not
 # tell which dimensions must be equal.
@@ -50,7 +50,7 @@ def verify_saved_model(
         ValueError: `verify_inputs` has a name that no signature has, or lacks an argument of unknown shape; or
             a model cannot be loaded or does not run on the arguments.
     """
-    tf_rnn_ops.enable_stock_ops()
+    enable_stock_ops()
     graphs = [_tags_of(*pair) for pair in zip((source, target), _WHICH)]
     comparisons = []
     if [len(tags) for tags in graphs] == [1, 1]:
@@ -149,7 +149,7 @@ def verify_graph_def(
         raise ValueError(
             f"verify_inputs must name each tensor once, but it has {', '.join(inputs)}."
         )
-    tf_rnn_ops.enable_stock_ops()
+    enable_stock_ops()
     results = []
     for graph_def, which in zip((source, target), _WHICH):
         graph = tf.Graph()
@@ -173,8 +173,8 @@ def compare(name: str, before: Any, after: Any) -> Comparison:
         types = f"{after.dtype.name} instead of {before.dtype.name}"
         return Comparison(name, fault=f"the output {name!r} has the type {types}.")
     limits = differences.LIMITS.get(before.dtype.name, differences.LIMITS["float32"])
-    arrays = map(differences.array_of, (after, before))
-    return differences.compare(name, *arrays, limits)
+    got, want = map(differences.array_of, (after, before))
+    return differences.compare(name, got, want, limits)
 
 
 def _tags_of(folder: str | os.PathLike[str], which: str) -> list[Any]:

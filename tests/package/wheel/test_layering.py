@@ -17,8 +17,8 @@ PACKAGE = ROOT / "tf_rnn_ops"
 MAY_IMPORT = {
     "_python": "",
     "_step": "numpy",
-    # Only info() imports the stepper and Keras.
-    "native": "_python stepper tf_rnn_ops keras numpy tensorflow",
+    # Their libraries are in tf_rnn_ops itself. Only info() imports Keras.
+    "native": "_python tf_rnn_ops keras numpy tensorflow",
     "params": "_python numpy",
     "params/keras": "params numpy",
     "params/onnx": "_python params numpy onnx onnx_ir onnxscript",
@@ -27,10 +27,8 @@ MAY_IMPORT = {
     "plain": "_python native params raw_ops numpy tensorflow",
     "autodiff": "_python native params plain raw_ops numpy tensorflow",
     "contrib": "_python native params raw_ops google numpy tensorflow",
-    # Its library is in tf_rnn_ops itself. Only Stepper.update() imports a room of Keras.
-    "stepper": "_python _step tf_rnn_ops keras/_export native numpy",
-    # tf_rnn_ops itself loads the ops.
-    "portable": "_comparison _python tf_rnn_ops native params plain raw_ops google numpy tensorflow",
+    "stepper": "_python _step native numpy",
+    "portable": "_comparison _python autodiff native params plain raw_ops google numpy tensorflow",
     "_formats": "_python native params plain portable raw_ops stepper numpy tensorflow ai_edge_litert onnx onnxruntime"
     " openvino openvino_telemetry tf2onnx",
     "keras/_internals": "_python params/keras keras",

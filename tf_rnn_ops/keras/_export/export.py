@@ -1,13 +1,12 @@
 """export: writes a model as a file for another runtime, compares the two, and reports."""
 
-import contextlib
 import dataclasses
 import functools
 import inspect
 import os
 import pathlib
 import tempfile
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -18,14 +17,13 @@ from tf_rnn_ops._python import atomic_write, checks
 from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import layer_calls
-from tf_rnn_ops.keras._convert.accelerate import Acceleration
-from tf_rnn_ops.keras._convert.convert import convert_silently
+from tf_rnn_ops.keras._convert.on_ops import on_ops
 from tf_rnn_ops.keras._export import signatures
 from tf_rnn_ops.keras._export.check import int8_error, known_faults, verification
 from tf_rnn_ops.keras._export.layer_names import LayerNames
 from tf_rnn_ops.keras._export.outputs import Outputs
-from tf_rnn_ops.keras._export.stepper.graph import graph_of
-from tf_rnn_ops.keras._export.streaming.stream import Stream
+from tf_rnn_ops.keras._export.stepper.stepper import graph_of
+from tf_rnn_ops.keras._export.streaming.stream import Stream, stream_of
 from tf_rnn_ops.keras._report.explain import explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
@@ -389,23 +387,3 @@ def _write_saved_model(
         raise OSError(f"The SavedModel cannot be written: {one_line(error)}") from error
     except Exception as error:  # TensorFlow raises errors of any kind for what it cannot save
         raise ValueError(f"The model cannot be saved: {one_line(error)}") from error
-
-
-def stream_of(model: keras.Model, signature: list, time: int | None, opens: bool = False) -> Stream:
-    """The Stream of a model, with one sentence for an error of any kind."""
-    try:
-        return Stream(model, signature, time, opens)
-    except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
-        raise ValueError(one_line(error)) from error
-
-
-@contextlib.contextmanager
-def on_ops(model: keras.Model) -> Iterator[keras.Model]:
-    """The model on the layers of this package, or under accelerate() if it cannot be copied."""
-    path: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-    try:
-        ours = convert_silently(model, compiled=False)
-    except ValueError:
-        ours, path = model, Acceleration()
-    with path:
-        yield ours

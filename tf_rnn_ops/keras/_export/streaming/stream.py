@@ -154,6 +154,14 @@ class Stream:
         return results | next_states, names
 
 
+def stream_of(model: keras.Model, signature: list, time: int | None, opens: bool = False) -> Stream:
+    """The Stream of a model, with one sentence for an error of any kind."""
+    try:
+        return Stream(model, signature, time, opens)
+    except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
+        raise ValueError(one_line(error)) from error
+
+
 def _output_of_state(
     layer: keras.layers.Layer, name: str, new: tf.Tensor, results: dict[str, Any]
 ) -> str:
