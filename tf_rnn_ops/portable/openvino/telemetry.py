@@ -30,7 +30,7 @@ def off() -> Iterator[None]:
         _OFF.reset(before)
 
 
-def _stub_for_us(original: Callable) -> Callable:
+def _stub_for_us(original: Callable[..., Any]) -> Callable[..., Any]:
     """`original`: the function that makes the only Telemetry of a process, or returns it."""
 
     def call(cls: Any, *arguments: Any, **keywords: Any) -> Any:
