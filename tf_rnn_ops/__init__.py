@@ -15,21 +15,31 @@ Importing the package registers the ops, before or after TensorFlow is imported,
 can be loaded. If no library fits the machine or its TensorFlow, a warning says so, and the ops are not available.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tf_rnn_ops import _lazy
-from tf_rnn_ops import registration as _registration
 from tf_rnn_ops._formats import tf2onnx_hook as _tf2onnx_hook
+from tf_rnn_ops._python import lazy as _lazy
+from tf_rnn_ops._step import models as _models
+from tf_rnn_ops.autodiff import registration as _registration
+from tf_rnn_ops.autodiff.stock import enable_stock_ops, get_stock_lib
 from tf_rnn_ops.native import loader as _loader
 from tf_rnn_ops.native.versions import VERSION as __version__
-from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
+
+def _content_of(*arguments: Any) -> bytes:
+    # For Stepper.update(), which lies below the rooms of Keras.
+    from tf_rnn_ops.keras._export.stepper import stepper
+
+    return stepper.content(*arguments)
+
+
+_models.install(_content_of)
 _registration.install()
 _tf2onnx_hook.install()
 
 if TYPE_CHECKING:
     from tf_rnn_ops import contrib, keras, params, plain, portable, raw_ops, stepper
-    from tf_rnn_ops.diagnosis import info
+    from tf_rnn_ops.native.diagnosis import info
 
 
 def get_lib() -> str:
@@ -109,5 +119,5 @@ __all__ = [
 # Imported on first use, since most of them import TensorFlow.
 _MODULES = ("contrib", "keras", "params", "plain", "portable", "raw_ops", "stepper")
 __getattr__, __dir__ = _lazy.attach(
-    __name__, __all__, {**dict.fromkeys(_MODULES, ""), "info": "tf_rnn_ops.diagnosis"}
+    __name__, __all__, {**dict.fromkeys(_MODULES, ""), "info": "tf_rnn_ops.native.diagnosis"}
 )

@@ -17,13 +17,12 @@ from typing import Any, Mapping, NamedTuple, NoReturn, Sequence, overload
 import numpy as np
 import numpy.typing as npt
 
-from tf_rnn_ops import _atomic_write, _checks, _lazy, _step_arrays, _step_file
+from tf_rnn_ops._python import atomic_write, checks
+from tf_rnn_ops._python import lazy as _lazy
+from tf_rnn_ops._step import file_format, given_arrays, models
 from tf_rnn_ops.native import loader
 
-try:
-    from tf_rnn_ops import _tf_rnn_ops_step_python as _native
-except ImportError as _error:
-    raise ImportError(loader.why_no_stepper(_error)) from _error
+_native = loader.stepper_library()
 
 __all__ = ["Stepper", "Tensor", "isa", "load"]
 
@@ -114,9 +113,9 @@ class Stepper:
         Raises:
             ValueError: The content is not that of such a file, or a number does not fit it.
         """
-        _checks.check_size("batch_size", 1 if batch_size is None else batch_size)
-        _checks.check_size("time", 1 if time is None else time)
-        _checks.check_size("threads", threads)
+        checks.check_size("batch_size", 1 if batch_size is None else batch_size)
+        checks.check_size("time", 1 if time is None else time)
+        checks.check_size("threads", threads)
         if not isinstance(content, (bytes, bytearray, memoryview)):
             raise ValueError(
                 f"content must be the bytes of a file, but it is a {type(content).__name__}."
@@ -193,17 +192,17 @@ class Stepper:
     def _call_converted(self, inputs: Any, out: Any) -> Any:
         of_list = "In the list of arrays, the" if isinstance(inputs, (list, tuple)) else "The"
         arrays = [
-            _step_arrays.converted(f"{of_list} input", tensor, value)
+            given_arrays.converted(f"{of_list} input", tensor, value)
             for tensor, value in zip(
-                self._inputs, _step_arrays.in_order("inputs", self._inputs, inputs)
+                self._inputs, given_arrays.in_order("inputs", self._inputs, inputs)
             )
         ]
         if out is None:
             results = [np.empty(tensor.shape, np.float32) for tensor in self._outputs]
         else:
-            results = _step_arrays.in_order("out", self._outputs, out)
+            results = given_arrays.in_order("out", self._outputs, out)
             for tensor, array in zip(self._outputs, results):
-                _step_arrays.check_out(tensor, array)
+                given_arrays.check_out(tensor, array)
         if not _native.call(self._native, *arrays, *results):
             raise RuntimeError("The kernels do not accept the arrays of this call.")
         if len(results) == 1:
@@ -265,7 +264,7 @@ class Stepper:
             raise ValueError(
                 f"states must be a dict of arrays, but it is a {type(values).__name__}."
             )
-        values = _step_arrays.with_names_of(self._states, values)
+        values = given_arrays.with_names_of(self._states, values)
         arrays = [
             (k, values[tensor.name])
             for k, tensor in enumerate(self._states)
@@ -273,7 +272,7 @@ class Stepper:
         ]
         if not _native.set_states(self._native, *itertools.chain.from_iterable(arrays)):
             converted = [
-                (k, _step_arrays.converted("The state", self._states[k], a)) for k, a in arrays
+                (k, given_arrays.converted("The state", self._states[k], a)) for k, a in arrays
             ]
             _native.set_states(self._native, *itertools.chain.from_iterable(converted))
 
@@ -296,7 +295,7 @@ class Stepper:
             OSError: It cannot be written.
         """
         content = self._current_content()
-        with _atomic_write.atomic_write(pathlib.Path(path).expanduser()) as unfinished:
+        with atomic_write.atomic_write(pathlib.Path(path).expanduser()) as unfinished:
             unfinished.write_bytes(content)
 
     def update(self, model: Any) -> None:
@@ -339,9 +338,7 @@ class Stepper:
                 f"{type(model).__name__}."
             )
         else:
-            from tf_rnn_ops.keras._export import stepping
-
-            content = stepping.content(model, self.batch_size, self.time, self.inputs)
+            content = models.content(model, self.batch_size, self.time, self.inputs)
         with self._turn():
             try:
                 _native.update(self._native, content)
@@ -366,7 +363,7 @@ class Stepper:
     def _renamed(self, content: bytes) -> bytes:
         """A content with the names of this stepper, which an update does not change."""
         lists = (self._inputs, self._outputs, self._states)
-        return _step_file.with_names(content, *([tensor.name for tensor in t] for t in lists))
+        return file_format.with_names(content, *([tensor.name for tensor in t] for t in lists))
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{tensor.name}: {list(tensor.shape)}" for tensor in self.inputs)

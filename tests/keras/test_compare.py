@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras
 from tf_rnn_ops._commands import compare as command
-from tf_rnn_ops._comparison import largest_difference
+from tf_rnn_ops._comparison.differences import largest_difference
 from tf_rnn_ops.keras import compare
 from tf_rnn_ops.keras._report import compare as tool
 from tf_rnn_ops.keras._report import one_batch, progress, timing

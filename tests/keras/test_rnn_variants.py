@@ -16,7 +16,6 @@ import tensorflow as tf
 import tf_rnn_ops.keras
 from support.reference import layer as reference
 from support.selection import all_but
-from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras import (
     LayerNormLSTM,
     LayerNormLSTMCell,
@@ -30,6 +29,7 @@ from tf_rnn_ops.keras import (
     explain,
 )
 from tf_rnn_ops.native import xla
+from tf_rnn_ops.raw_ops import dropout_seeds
 
 # Limits well inside what the random weights below reach.
 ALL_PARTS = {"num_proj": 3, "use_peepholes": True, "cell_clip": 0.375, "proj_clip": 0.25}
@@ -173,11 +173,11 @@ def equations(layer, x, states, seed=None):
 def test_against_the_equations(case, rng, op_calls, monkeypatch):
     seeds = []
 
-    def draw(generator, _draw=_seeds.draw):
+    def draw(generator, _draw=dropout_seeds.draw):
         seeds.append(_draw(generator))
         return seeds[-1]
 
-    monkeypatch.setattr(_seeds, "draw", draw)
+    monkeypatch.setattr(dropout_seeds, "draw", draw)
     layer = make(case, return_sequences=True, **({"seed": 7} if case in ZONEOUT else {}))
     x, states = values(layer, rng)
     calls = [layer(x, initial_state=states, training=True) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""tf_rnn_ops/_op_table.py says of each op what TensorFlow's registry says."""
+"""tf_rnn_ops/raw_ops/table.py says of each op what TensorFlow's registry says."""
 
 import inspect
 
@@ -7,12 +7,13 @@ import pytest
 from tensorflow.python.framework import op_def_registry
 
 import tf_rnn_ops
-from tf_rnn_ops import _op_table, raw_ops
+from tf_rnn_ops import raw_ops
+from tf_rnn_ops.raw_ops import table
 
 TYPES = ("T", "S")
 REGISTERED = [
-    *(f"{_op_table.PREFIX}{name}" for name in _op_table.OPS),
-    *_op_table.OPS,
+    *(f"{table.PREFIX}{name}" for name in table.OPS),
+    *table.OPS,
 ]
 
 
@@ -27,7 +28,7 @@ def _default(attr):
 
 @pytest.mark.parametrize("name", [n for n in REGISTERED if op_def_registry.get(n)])
 def test_an_op(name):
-    definition, op = op_def_registry.get(name), _op_table.signature(name)
+    definition, op = op_def_registry.get(name), table.signature(name)
     assert op.inputs == tuple(one.name for one in definition.input_arg)
     assert op.outputs == tuple(one.name for one in definition.output_arg)
     attrs = {one.name: _default(one) for one in definition.attr if one.name not in TYPES}
@@ -43,19 +44,19 @@ def test_every_op_of_the_library_is_in_the_table():
     library = dir(tf_rnn_ops.native.loader.load())
     names = {name.removeprefix(prefix) for name in library if name.startswith(prefix)}
     assert len(names) > 10
-    assert names <= set(_op_table.OPS)
+    assert names <= set(table.OPS)
     # The others are versions of TensorFlow's own.
-    assert all(op_def_registry.get(name) for name in set(_op_table.OPS) - names)
+    assert all(op_def_registry.get(name) for name in set(table.OPS) - names)
 
 
 @pytest.mark.parametrize("name", ["LayerRNN", "LayerRNNPacked", "LayerRNNBackprop", "PackLayerRNN"])
 def test_optional_inputs_have_defaults(name):
     parameters = inspect.signature(getattr(raw_ops, name)).parameters
-    op = _op_table.signature(name)
+    op = table.signature(name)
     optional = [n for n in op.inputs if parameters[n].default is not inspect.Parameter.empty]
     assert sorted(op.optional) == sorted(optional)
 
 
 def test_another_op():
     with pytest.raises(KeyError):
-        _op_table.signature("MatMul")
+        table.signature("MatMul")

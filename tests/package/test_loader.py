@@ -218,18 +218,18 @@ assert callable(ops.gradient_registry.lookup("TfRnnOps>LayerRNN"))
 """
 MODULES = [
     "autodiff.gradients",
+    "autodiff.registration",
     "autodiff.second_gradients",
+    "autodiff.stock",
     "autodiff.vectorized",
     "contrib",
-    "diagnosis",
     "keras",
+    "native.diagnosis",
     "params",
     "plain",
     "portable",
     "raw_ops",
-    "registration",
     "stepper",
-    "stock",
 ]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from support.reference import layer, layout, quantized, rnn
 from support.reference.spec import CELLS, GATES, RnnSpec
-from tf_rnn_ops import _step_file
+from tf_rnn_ops._step import file_format
 from tf_rnn_ops.stepper import Stepper
 
 EPS = 2.0**-23
@@ -35,7 +35,7 @@ def stepper_of(op, inputs, weights=None, **fields):
         ],
         "outputs": [{"name": "y", "value": "y"}],
     }
-    return Stepper(_step_file.content(graph, weights or {}), *inputs[0].shape[:2])
+    return Stepper(file_format.content(graph, weights or {}), *inputs[0].shape[:2])
 
 
 def call(op, inputs, *weights, **fields):

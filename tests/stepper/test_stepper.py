@@ -19,9 +19,9 @@ import tf_rnn_ops.keras as rnn
 from stepper.step_models import SEQUENCES, SIZE, chain, run, steps_of
 from support.busy_threads import busy_threads
 from support.waiting import wait_for
-from tf_rnn_ops import _step_file
 from tf_rnn_ops import stepper as steppers
-from tf_rnn_ops.keras._export import stepping
+from tf_rnn_ops._step import file_format
+from tf_rnn_ops.keras._export.stepper import stepper as stepper_module
 
 L = keras.layers
 
@@ -185,7 +185,7 @@ RENAMED = (["y"], ["scores"], ["a", "b", "c"])
 def test_an_update_by_a_file_keeps_the_names_also_in_copies(stepper, path, x, tmp_path):
     want = run(stepper, x)
     described = repr(stepper)
-    renamed = _step_file.with_names(path.read_bytes(), *RENAMED)
+    renamed = file_format.with_names(path.read_bytes(), *RENAMED)
     other = steppers.Stepper(renamed)
     assert list(other.states) == RENAMED[2] and other.inputs[0].name == "y"
     (tmp_path / "renamed.rnn").write_bytes(renamed)
@@ -203,7 +203,7 @@ def test_an_update_by_a_file_keeps_the_names_also_in_copies(stepper, path, x, tm
 
 
 def test_names_of_inputs_that_are_those_of_other_values(stepper, path, x):
-    graph = _step_file.with_names(path.read_bytes(), ["lstm"], ["gru"], ["x", "y", "z"])
+    graph = file_format.with_names(path.read_bytes(), ["lstm"], ["gru"], ["x", "y", "z"])
     other = steppers.Stepper(graph, 2)
     assert [other.inputs[0].name, other.outputs[0].name, *other.states] == [
         *("lstm", "gru"),
@@ -215,7 +215,7 @@ def test_names_of_inputs_that_are_those_of_other_values(stepper, path, x):
 def test_an_update_by_another_file_changes_nothing(stepper, path, x, tmp_path):
     content = path.read_bytes()
     want = run(stepper, x)
-    swapped = _step_file.with_names(content, ["x"], ["output_0"], ["lstm_c", "lstm_h", "gru_h"])
+    swapped = file_format.with_names(content, ["x"], ["output_0"], ["lstm_c", "lstm_h", "gru_h"])
     fixed = content.replace(b'\\"time\\": null', b'\\"time\\":    2')
     (tmp_path / "cut.rnn").write_bytes(content[:-4])
     before = stepper.states
@@ -240,7 +240,7 @@ def test_updates_during_calls():
     model.set_weights([np.ones((1, 1)), np.ones((1, 1)), np.zeros(1)])
     stepper = rnn.stepper(model)
     content = stepper.__getstate__()["content"]
-    sources = (content, _step_file.with_names(content, ["y"], ["z"], ["count"]))
+    sources = (content, file_format.with_names(content, ["y"], ["z"], ["count"]))
     one, calls, ends = np.ones((1, 1, 1), np.float32), 0, threading.Event()
 
     def call():
@@ -386,7 +386,7 @@ def test_memory_that_overlaps_is_an_error():
 @pytest.mark.parametrize("name", ["batch_size", "time", "threads"])
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, "1", 2**40])
 def test_wrong_numbers(model, path, name, number, monkeypatch):
-    monkeypatch.setattr(stepping, "content", None)  # they are found before any work
+    monkeypatch.setattr(stepper_module, "_content", None)  # they are found before any work
     with pytest.raises(ValueError, match=name):
         rnn.stepper(model, **{name: number})
     with pytest.raises(ValueError, match=name):
@@ -607,7 +607,7 @@ def test_outputs_of_one_name_are_an_error():
         "outputs": [{"name": "y", "value": "x"}] * 2,
     }  # fmt: skip
     with pytest.raises(ValueError, match="two outputs are named 'y'"):
-        steppers.Stepper(_step_file.content(graph, {}))
+        steppers.Stepper(file_format.content(graph, {}))
 
 
 def test_tokens_that_are_no_integers():

@@ -41,12 +41,15 @@ TOUCHES = {
     "tests/cc": "test-neon sanitize-quick",
     "tests/conftest.py": EVERYTHING,
     "tests/support": EVERYTHING,
+    "tf_rnn_ops/_comparison": "keras/test_compare.py portable",
     "tf_rnn_ops/_formats": "keras/test_onnx_layers.py portable stepper",
+    "tf_rnn_ops/_step": "stepper",
     "tf_rnn_ops/autodiff": "keras/test_layer_models.py ops transforms",
     "tf_rnn_ops/keras": "keras params portable stepper",
     "tf_rnn_ops/params": "contrib keras params portable",
     "tf_rnn_ops/plain": "keras ops portable transforms",
     "tf_rnn_ops/raw_ops": "contrib keras ops params portable robustness transforms",
+    "tf_rnn_ops/stepper.py": "stepper",
     "tools/requirements": EVERYTHING,
 }
 

@@ -10,7 +10,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Callable
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 
 if TYPE_CHECKING:
     import keras

@@ -57,13 +57,13 @@ def main(argv: list[str] | None = None) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     """Prints the table. Returns the exit status."""
-    from tf_rnn_ops import _random_batch
+    from tf_rnn_ops._comparison import random_batch
     from tf_rnn_ops.keras import compare
 
     model = _command.load_keras(_command.existing(options.model), options.unsafe)
     if not model.compiled:
         model.compile("sgd", "mean_squared_error")
-    x = _random_batch.batch_for(
+    x = random_batch.batch_for(
         model, _inputs(model), options.batch_size, options.time, padded=False
     )
     names = getattr(model, "output_names", None)  # only functional models have names

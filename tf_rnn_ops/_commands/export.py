@@ -110,8 +110,8 @@ def _export_saved_model(
     name: str,
     arguments: dict[str, Any],
 ) -> None:
-    from tf_rnn_ops import _atomic_write
     from tf_rnn_ops._formats.passes import recurrent_nodes
+    from tf_rnn_ops._python import atomic_write
 
     if not (model / "saved_model.pb").is_file():
         raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
@@ -134,7 +134,7 @@ def _export_saved_model(
     signature = options.signature or recurrent_nodes.DEFAULT
     module = formats.writer(name)
     lines = [f"{target}: {name}"]
-    with _atomic_write.atomic_write(target) as unfinished:
+    with atomic_write.atomic_write(target) as unfinished:
         layers = module.write(str(model), str(unfinished), signature=signature, **arguments)
         layers += recurrent_nodes.loops_of(str(model), signature, arguments["loops"])
         if name in formats.ONE_NAMESPACE:

@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _info(options: argparse.Namespace) -> int:
     """Prints the facts. Returns the exit status."""
-    from tf_rnn_ops import diagnosis
+    from tf_rnn_ops.native import diagnosis
 
     if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack characters of a path
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -58,12 +58,13 @@ def _info(options: argparse.Namespace) -> int:
 
 def _facts_of(file: pathlib.Path) -> list[tuple[str, str]]:
     """The content of a file for a stepper, in the form of diagnosis.info()."""
-    from tf_rnn_ops import _step_file, stepper
+    from tf_rnn_ops import stepper
+    from tf_rnn_ops._step import file_format
 
     path = _command.existing(file)
     loaded = stepper.load(path)
     content = path.read_bytes()
-    graph = _step_file.graph(content)
+    graph = file_format.graph(content)
     sizes = {"B": graph["batch_size"], "T": graph["time"]}
     names = {letter: letter if size is None else str(size) for letter, size in sizes.items()}
 

@@ -7,7 +7,7 @@ import pathlib
 from typing import TYPE_CHECKING, Any
 
 from tf_rnn_ops._commands import _command
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 
 if TYPE_CHECKING:
     from tensorflow.core.framework.graph_pb2 import GraphDef
@@ -121,11 +121,12 @@ def _why_not_checked(options: argparse.Namespace) -> str:
 
 
 def _rewrite_file(options: argparse.Namespace, arguments: dict[str, Any]) -> Report:
-    from tf_rnn_ops import _atomic_write, portable
+    from tf_rnn_ops import portable
+    from tf_rnn_ops._python import atomic_write
 
     graph_def = _read(options.source)
     result, report = portable.rewrite_graph_def(graph_def, **arguments)
-    with _atomic_write.atomic_write(options.target) as unfinished:
+    with atomic_write.atomic_write(options.target) as unfinished:
         if options.outputs and not options.no_verify:
             report.compared = portable.verify_graph_def(
                 graph_def, result, options.verify_inputs or {}, options.outputs

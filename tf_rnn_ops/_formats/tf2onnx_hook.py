@@ -2,14 +2,14 @@
 
 import warnings
 
-from tf_rnn_ops import _import_hook
+from tf_rnn_ops._python import import_hook
 
 _MODULE = "tf2onnx.tfonnx"  # the module of the conversion; it imports tf2onnx's handlers
 
 
 def install() -> None:
     """Registers with tf2onnx now if tf2onnx is imported, otherwise at its import."""
-    _import_hook.after_import(_MODULE, _register)
+    import_hook.after_import(_MODULE, _register)
 
 
 def _register() -> None:

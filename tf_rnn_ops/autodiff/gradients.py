@@ -6,7 +6,10 @@ from typing import Any, Mapping, NoReturn
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops._op_table import (
+from tf_rnn_ops.autodiff.ops import attributes, gradient_of, inputs_of, outputs_of
+from tf_rnn_ops.native.tf_internals import registries
+from tf_rnn_ops.plain.names import NO_GRADIENT_OF_INT8
+from tf_rnn_ops.raw_ops.table import (
     LAYER_ATTRS,
     MAJOR_ATTR,
     RANDOM_ATTRS,
@@ -14,9 +17,6 @@ from tf_rnn_ops._op_table import (
     STACK_ATTRS,
     signature,
 )
-from tf_rnn_ops.autodiff.ops import attributes, gradient_of, inputs_of, outputs_of
-from tf_rnn_ops.native.tf_internals import registries
-from tf_rnn_ops.plain.names import NO_GRADIENT_OF_INT8
 
 # A reserve space consists of bytes. Read as numbers, some are NaN or infinite, mostly in 16-bit types.
 registries.leave_out_of_check_numerics(

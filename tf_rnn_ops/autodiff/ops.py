@@ -5,7 +5,7 @@ from typing import Any, Callable, Mapping
 
 import tensorflow as tf
 
-from tf_rnn_ops._op_table import signature
+from tf_rnn_ops.raw_ops.table import signature
 
 
 def gradient_of(*op_types: str) -> Callable[..., Any]:

@@ -12,7 +12,6 @@ from typing import Any, Callable
 import tensorflow as tf
 
 from tf_rnn_ops import plain
-from tf_rnn_ops._op_table import LAYER_ATTRS, MAJOR_ATTR, RESULTS, STACK_ATTRS, signature
 from tf_rnn_ops.autodiff.kernel_loops import KernelLoops
 from tf_rnn_ops.autodiff.ops import attributes, gradient_of, inputs_of
 from tf_rnn_ops.native.tf_internals import tracing
@@ -21,6 +20,7 @@ from tf_rnn_ops.params.layout import num_directions
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.dropout import dropout_masks
 from tf_rnn_ops.plain.recurrence import Loops
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, MAJOR_ATTR, RESULTS, STACK_ATTRS, signature
 
 _STOCK = ("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3")
 # An input that a network without a cell state does not read, and the gradient of an output that it lacks.

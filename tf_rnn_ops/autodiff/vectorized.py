@@ -14,15 +14,15 @@ from typing import Any, Iterable
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops._op_table import (
+from tf_rnn_ops.autodiff.ops import attribute
+from tf_rnn_ops.native.tf_internals.pfor import not_converted, register_converter, result
+from tf_rnn_ops.raw_ops.table import (
     LAYER_WEIGHTS,
     QUANTIZED_WEIGHTS,
     RANDOM_ATTRS,
     UPSTREAM,
     signature,
 )
-from tf_rnn_ops.autodiff.ops import attribute
-from tf_rnn_ops.native.tf_internals.pfor import not_converted, register_converter, result
 
 _LINEAR = signature("LinearRecurrence")
 _WEIGHTS = ("params", "packed", *LAYER_WEIGHTS, *QUANTIZED_WEIGHTS)

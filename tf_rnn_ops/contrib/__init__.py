@@ -6,10 +6,10 @@ variables.
 docs/migration-tf1.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
 """
 
-from tf_rnn_ops import _tensorflow_first  # noqa: F401
+from tf_rnn_ops.native import tensorflow_first as _tensorflow_first  # noqa: F401
 
 # isort: split
-from tf_rnn_ops import _lazy
+from tf_rnn_ops._python import lazy as _lazy
 from tf_rnn_ops.contrib import _collection, layers
 from tf_rnn_ops.contrib.cells import CudnnCompatibleGRUCell, CudnnCompatibleLSTMCell
 from tf_rnn_ops.contrib.format_converters import (

@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.contrib import _formats
 from tf_rnn_ops.contrib._saveable_base import as_variables
+from tf_rnn_ops.params.initializers import nth_use
 
 
 class _CompatibleCell(tf.keras.layers.Layer):

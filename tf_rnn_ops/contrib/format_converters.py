@@ -11,7 +11,7 @@ from tf_rnn_ops.params.layout import num_directions
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from tf_rnn_ops._types import TensorLike
+    from tf_rnn_ops.raw_ops.types import TensorLike
 
 
 class CudnnParamsFormatConverter:

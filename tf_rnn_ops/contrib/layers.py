@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 import tensorflow as tf
 
-from tf_rnn_ops import _seeds, raw_ops
-from tf_rnn_ops._initializers import nth_use
+from tf_rnn_ops import raw_ops
 from tf_rnn_ops.contrib import _cell_parts, _network, _saveable_base, saveables
 from tf_rnn_ops.contrib.models import check_dtype
 from tf_rnn_ops.native.tf_internals import checkpoints
+from tf_rnn_ops.params.initializers import nth_use
+from tf_rnn_ops.raw_ops import dropout_seeds
 
 if TYPE_CHECKING:
-    from tf_rnn_ops._types import TensorLike
+    from tf_rnn_ops.raw_ops.types import TensorLike
 
 __all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh"]
 
@@ -51,11 +52,11 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         self._dtype = check_dtype(dtype)
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
-        self._seed = _seeds.checked(seed)
+        self._seed = dropout_seeds.checked(seed)
         self._drops = self._dropout > 0 and self.num_layers > 1
         self.seed_generator = self._seed_state = None
         if self._drops and tf.executing_eagerly():
-            self.seed_generator = _seeds.generator(self._seed)
+            self.seed_generator = dropout_seeds.generator(self._seed)
             self._seed_state = self.seed_generator.state.value
         self._scope_name = name or self._base_name
         self._scope = None
@@ -197,7 +198,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         if not training or not self._drops:
             return raw_ops.CudnnRNNV3(**arguments, is_training=bool(training))
         if self.seed_generator is not None:
-            seed = _seeds.draw(self.seed_generator)
+            seed = dropout_seeds.draw(self.seed_generator)
             return raw_ops.StatelessCudnnRNNV3(**arguments, dropout=self._dropout, seed=seed)
         # WHY attributes in a graph of TensorFlow 1: its checkpoints have no variable for a seed.
         seed, seed2 = tf.compat.v1.get_seed(self._seed)

@@ -13,7 +13,7 @@ from tf_rnn_ops import raw_ops
 from tf_rnn_ops.contrib import _formats, _network
 
 if TYPE_CHECKING:
-    from tf_rnn_ops._types import TensorLike
+    from tf_rnn_ops.raw_ops.types import TensorLike
 
 _DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
 

@@ -10,12 +10,12 @@ Write LSTM of this module instead of keras.layers.LSTM, or convert a model. expl
     CudnnLSTM and others        layers that Keras does not have
 """
 
-from tf_rnn_ops import _tensorflow_first  # noqa: F401
+from tf_rnn_ops.native import tensorflow_first as _tensorflow_first  # noqa: F401
 
 # isort: split
 from typing import TYPE_CHECKING
 
-from tf_rnn_ops import _lazy
+from tf_rnn_ops._python import lazy as _lazy
 from tf_rnn_ops.keras.dispatch import environment as _environment
 
 _environment.check()
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tf_rnn_ops.keras._convert.convert import convert
     from tf_rnn_ops.keras._convert.from_onnx import from_onnx
     from tf_rnn_ops.keras._export.export import Exported, export
-    from tf_rnn_ops.keras._export.stepping import stepper
+    from tf_rnn_ops.keras._export.stepper.stepper import stepper
     from tf_rnn_ops.keras._report.compare import ModelComparison, compare
     from tf_rnn_ops.keras._report.explain import Explanation, Explanations, explain
     from tf_rnn_ops.keras._report.timing import Timing
@@ -64,7 +64,7 @@ _TOOLS = {
     "_convert.convert": ("convert",),
     "_convert.from_onnx": ("from_onnx",),
     "_export.export": ("Exported", "ExportedLayer", "export"),
-    "_export.stepping": ("stepper",),
+    "_export.stepper.stepper": ("stepper",),
     "_report.compare": ("ModelComparison", "compare"),
     "_report.explain": ("Explanation", "Explanations", "explain"),
     "_report.timing": ("Timing",),

@@ -8,7 +8,7 @@ import struct
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.native.versions import TENSORFLOW
 
 _FOLDER = pathlib.Path(__file__).resolve().parents[1]
@@ -130,12 +130,20 @@ def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
     return f"{path} does not exist, so tf_rnn_ops has not been built for TensorFlow {_minor(tf)}. {_INSTALL}"
 
 
-def why_no_stepper(error: ImportError) -> str:
-    """Why the library of tf_rnn_ops.stepper cannot be imported, and the remedy.
+def stepper_library() -> ModuleType:
+    """Imports the library of tf_rnn_ops.stepper.
 
-    Args:
-        error: The error of the import.
+    Raises:
+        ImportError: It cannot be imported. The message has the reason and the remedy.
     """
+    try:
+        from tf_rnn_ops import _tf_rnn_ops_step_python as library
+    except ImportError as error:
+        raise ImportError(_why_no_stepper(error)) from error
+    return library
+
+
+def _why_no_stepper(error: ImportError) -> str:
     begin = "tf_rnn_ops.stepper cannot load its library"
     if reason := _another_system():
         return f"{begin}: {reason}"

@@ -1,6 +1,6 @@
 """Converts weights of Keras, PyTorch, ONNX and TensorFlow 1 for stacks and the CudnnRNN ops, with numpy only."""
 
-from tf_rnn_ops import _lazy
+from tf_rnn_ops._python import lazy as _lazy
 from tf_rnn_ops.params.cells import Converted
 from tf_rnn_ops.params.keras.cudnn_layers import from_cudnn_layer
 from tf_rnn_ops.params.keras.weights import from_keras, to_keras

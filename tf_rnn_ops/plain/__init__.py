@@ -6,10 +6,10 @@ into models that must not need a plug-in. The letters in shapes are explained in
 The loops over time are tf.while_loop, so call the functions in a tf.function.
 """
 
-from tf_rnn_ops import _tensorflow_first  # noqa: F401
+from tf_rnn_ops.native import tensorflow_first as _tensorflow_first  # noqa: F401
 
 # isort: split
-from tf_rnn_ops import _lazy
+from tf_rnn_ops._python import lazy as _lazy
 from tf_rnn_ops.plain._block_lstm import block_lstm
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, cudnn_rnn
 from tf_rnn_ops.plain._layer_rnn import layer_rnn

@@ -2,10 +2,10 @@
 
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from tf_rnn_ops._op_table import LAYER_ATTRS, signature
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import num_directions
 from tf_rnn_ops.plain.cells import GATES
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, signature
 
 _Shapes = Mapping[str, Sequence[int | None] | None]
 _Sizes = dict[str, list[Any] | None]

@@ -5,12 +5,12 @@
 tf_rnn_ops.enable_stock_ops() runs such models without a change of the graph.
 """
 
-from tf_rnn_ops import _tensorflow_first  # noqa: F401
+from tf_rnn_ops.native import tensorflow_first as _tensorflow_first  # noqa: F401
 
 # isort: split
-from tf_rnn_ops import _lazy
-from tf_rnn_ops._comparison import Comparison
-from tf_rnn_ops._formats.openvino_extensions import openvino_extensions
+from tf_rnn_ops._comparison.differences import Comparison
+from tf_rnn_ops._python import lazy as _lazy
+from tf_rnn_ops.portable._openvino_extensions import openvino_extensions
 from tf_rnn_ops.portable._report import Change, Kept, Report
 from tf_rnn_ops.portable._rewrite import rewrite_graph_def
 from tf_rnn_ops.portable._saved_model import rewrite_saved_model

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops._op_table import PREFIX
 from tf_rnn_ops.params.gates import order
 from tf_rnn_ops.portable import _nodes
 from tf_rnn_ops.portable._adding import Adding, changed
+from tf_rnn_ops.raw_ops.table import PREFIX
 
 OPS = ("BlockLSTM", "BlockLSTMV2")
 """The ops of TensorFlow."""

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops._op_table import PREFIX, signature
 from tf_rnn_ops.portable import _nodes
 from tf_rnn_ops.portable._adding import Adding, changed
+from tf_rnn_ops.raw_ops.table import PREFIX, signature
 
 OP = f"{PREFIX}QuantizedLayerRNN"
 """The op with int8 weights."""

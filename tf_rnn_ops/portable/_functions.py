@@ -6,10 +6,10 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 import tensorflow as tf
 
 from tf_rnn_ops import plain
-from tf_rnn_ops._op_table import signature
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.block_gates import block_lstm_gates
+from tf_rnn_ops.raw_ops.table import signature
 
 _PREFIX = "tf_rnn_ops_portable"
 _FUNCTIONS = ("rnn_mode", "activation", "recurrent_activation")

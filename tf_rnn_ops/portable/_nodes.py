@@ -4,7 +4,7 @@ from typing import Any, Mapping, Sequence
 
 import tensorflow as tf
 
-from tf_rnn_ops._op_table import signature
+from tf_rnn_ops.raw_ops.table import signature
 
 # {type of an attribute: (field of AttrValue, name of the type in the op registry)}.
 _KINDS = {bool: ("b", "bool"), int: ("i", "int"), float: ("f", "float"), str: ("s", "string")}

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tf_rnn_ops._comparison import Comparison
+from tf_rnn_ops._comparison.differences import Comparison
 
 
 @dataclasses.dataclass(frozen=True)

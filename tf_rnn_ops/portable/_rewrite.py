@@ -4,13 +4,13 @@ from typing import Any, Callable, Iterable, NamedTuple
 
 import tensorflow as tf
 
-from tf_rnn_ops._op_table import OPS, PREFIX, RESERVES
 from tf_rnn_ops.plain.sizes import UnknownSize
 from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_plain
 from tf_rnn_ops.portable._decision import KEEP, Decision, NodeInfo
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 from tf_rnn_ops.portable._reads import Reads
 from tf_rnn_ops.portable._report import Change, Kept, Report
+from tf_rnn_ops.raw_ops.table import OPS, PREFIX, RESERVES
 
 
 class Place(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 from google.protobuf import message
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tf_rnn_ops import _atomic_write
+from tf_rnn_ops._python import atomic_write
 from tf_rnn_ops.native.tf_internals import registries
 from tf_rnn_ops.portable import _nodes, _rewrite, _verify
 from tf_rnn_ops.portable._report import Report
@@ -98,7 +98,7 @@ def rewritten(
         _list_ops(meta_graph)
         report.changed += part.changed
         report.kept += part.kept
-    with _atomic_write.atomic_write(target) as unchecked:
+    with atomic_write.atomic_write(target) as unchecked:
         shutil.copytree(source, unchecked, ignore=shutil.ignore_patterns(_FINGERPRINT))
         write(unchecked, model)
         yield unchecked, report

@@ -4,11 +4,11 @@ from typing import Any, Sequence
 
 import tensorflow as tf
 
-from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
 from tf_rnn_ops.native.tf_internals import graphs, registries
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable._nodes import attributes
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, STACK_ATTRS, signature
 
 _Sizes = list[int | None] | None
 

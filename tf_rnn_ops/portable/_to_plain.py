@@ -2,11 +2,11 @@
 
 from typing import Any, Callable, NamedTuple
 
-from tf_rnn_ops._op_table import OPS, PREFIX, Op, signature
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable import _functions, _nodes, _sizes
 from tf_rnn_ops.portable._decision import KEEP, NodeInfo, Replacement
 from tf_rnn_ops.portable._dequantize import FORMER_OP
+from tf_rnn_ops.raw_ops.table import OPS, PREFIX, Op, signature
 
 PACKED = tuple(
     f"{PREFIX}{op}" for op in ("CudnnRNNV3Packed", "LayerRNNPacked", "QuantizedLayerRNN")

@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-import tf_rnn_ops
-from tf_rnn_ops import _comparison, _npz, _random_arrays
-from tf_rnn_ops._comparison import Comparison
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._comparison import differences, npz, random_arrays
+from tf_rnn_ops._comparison.differences import Comparison
+from tf_rnn_ops._python.one_line import one_line
+from tf_rnn_ops.autodiff.stock import enable_stock_ops
 
 # The size of every open dimension of a signature. All have the same size, because a signature does not
 # tell which dimensions must be equal.
@@ -50,7 +50,7 @@ def verify_saved_model(
         ValueError: `verify_inputs` has a name that no signature has, or lacks an argument of unknown shape; or
             a model cannot be loaded or does not run on the arguments.
     """
-    tf_rnn_ops.enable_stock_ops()
+    enable_stock_ops()
     graphs = [_tags_of(*pair) for pair in zip((source, target), _WHICH)]
     comparisons = []
     if [len(tags) for tags in graphs] == [1, 1]:
@@ -75,7 +75,7 @@ def verify_saved_model(
 def _arrays_of(verify_inputs: Inputs) -> dict[str, Any]:
     """The arrays by name, of a file if it is a path."""
     if isinstance(verify_inputs, (str, os.PathLike)):
-        return _npz.arrays_of(verify_inputs)
+        return npz.arrays_of(verify_inputs)
     return dict(verify_inputs)
 
 
@@ -98,7 +98,7 @@ def _compare_signatures(
         specs = signatures[0][name].structured_input_signature[1]
         rng = np.random.default_rng(seed)
         shapes = (spec.shape.as_list() for spec in specs.values() if spec.shape.rank is not None)
-        steps = _random_arrays.least_steps(shapes, _OPEN)
+        steps = random_arrays.least_steps(shapes, _OPEN)
         arguments = {key: _argument(inputs, key, spec, rng, steps) for key, spec in specs.items()}
         results = []
         for signature, which in zip((s[name] for s in signatures), _WHICH):
@@ -149,7 +149,7 @@ def verify_graph_def(
         raise ValueError(
             f"verify_inputs must name each tensor once, but it has {', '.join(inputs)}."
         )
-    tf_rnn_ops.enable_stock_ops()
+    enable_stock_ops()
     results = []
     for graph_def, which in zip((source, target), _WHICH):
         graph = tf.Graph()
@@ -172,9 +172,9 @@ def compare(name: str, before: Any, after: Any) -> Comparison:
     if before.dtype != after.dtype:
         types = f"{after.dtype.name} instead of {before.dtype.name}"
         return Comparison(name, fault=f"the output {name!r} has the type {types}.")
-    limits = _comparison.LIMITS.get(before.dtype.name, _comparison.LIMITS["float32"])
-    arrays = map(_comparison.array_of, (after, before))
-    return _comparison.compare(name, *arrays, limits)
+    limits = differences.LIMITS.get(before.dtype.name, differences.LIMITS["float32"])
+    got, want = map(differences.array_of, (after, before))
+    return differences.compare(name, got, want, limits)
 
 
 def _tags_of(folder: str | os.PathLike[str], which: str) -> list[Any]:
@@ -204,7 +204,7 @@ def _explained(failure: str, arguments: Mapping[str, Any]) -> Iterator[None]:
     except (tf.errors.OpError, KeyError, TypeError, ValueError) as error:
         shapes = ", ".join(f"{name} {list(np.shape(a))}" for name, a in arguments.items())
         failure += f" on {shapes}" if shapes else " without inputs"
-        raise ValueError(f"{failure}: {one_line(error)} {_comparison.ADVICE}") from error
+        raise ValueError(f"{failure}: {one_line(error)} {differences.ADVICE}") from error
 
 
 def _argument(
@@ -217,4 +217,4 @@ def _argument(
             f"The shape of the argument {name!r} is not known: give it in verify_inputs."
         )
     shape, dtype = spec.shape.as_list(), spec.dtype.as_numpy_dtype
-    return tf.constant(_random_arrays.array(shape, dtype, rng, _OPEN, _OPEN, steps), spec.dtype)
+    return tf.constant(random_arrays.array(shape, dtype, rng, _OPEN, _OPEN, steps), spec.dtype)

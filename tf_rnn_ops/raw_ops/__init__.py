@@ -13,7 +13,7 @@ Letters in shapes: T time steps, B batch, I input size, H units, L layers, D dir
 S the size of a hidden state: num_proj if it is set, otherwise H.
 """
 
-from tf_rnn_ops import _lazy
+from tf_rnn_ops._python import lazy as _lazy
 from tf_rnn_ops.raw_ops.block_lstm import (
     BlockLSTMGradV2,
     BlockLSTMGradV2Output,

@@ -9,7 +9,7 @@ from tf_rnn_ops.raw_ops.op import op
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from tf_rnn_ops._types import TensorLike
+    from tf_rnn_ops.raw_ops.types import TensorLike
 
 
 class LayerRNNOutput(NamedTuple):

@@ -1,4 +1,4 @@
-"""tf_rnn_ops/_patches.py, by which the package changes attributes of objects that it has not made."""
+"""tf_rnn_ops/_python/patches.py, by which the package changes attributes of objects that it has not made."""
 
 import ast
 import functools
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops.keras
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 
 PACKAGE = pathlib.Path(tf_rnn_ops.__file__).parent
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/design/patches.md"
@@ -22,7 +22,7 @@ def test_the_page_lists_the_changed_attributes():
     sources = [path.read_text() for path in PACKAGE.rglob("*.py")]
     changed = {"__class__"}
     for call in (node for source in sources for node in ast.walk(ast.parse(source))):
-        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("_patches."):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("patches."):
             changed |= {arg.value for arg in call.args[1:2] if isinstance(arg, ast.Constant)}
     assert changed <= listed
     assert listed == {name for name in listed if any(name in source for source in sources)}
@@ -46,11 +46,11 @@ def test_a_function_is_wrapped_once():
         return quantize
 
     Model.quantize = others(Model.quantize)
-    _patches.wrap(Model, "quantize", around)
+    patches.wrap(Model, "quantize", around)
     assert Model().quantize("int8") == ["int8", "others", "ours"]
     assert Model.quantize.__name__ == "quantize"
     Model.quantize = others(Model.quantize)
-    _patches.wrap(Model, "quantize", around)
+    patches.wrap(Model, "quantize", around)
     assert Model().quantize("int8") == ["int8", "others", "ours", "others"]
 
 

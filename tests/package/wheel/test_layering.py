@@ -4,6 +4,8 @@ Bazel rejects all other includes, which the `deps` of their target do not lead t
 """
 
 import ast
+import fnmatch
+import graphlib
 import pathlib
 import re
 import sys
@@ -12,39 +14,54 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "tf_rnn_ops"
-# {room: the rooms and other packages that it may import}. `_` has the private modules in PACKAGE itself, which
-# every room may import. Other modules may import everything, and no room imports them.
+# {room: the rooms and other packages that it may import}, from the lowest floor to the highest one.
 MAY_IMPORT = {
-    "_": "native params/keras keras numpy tensorflow",
-    "native": "numpy tensorflow",
-    "params": "numpy",
+    "_python": "",
+    "_step": "numpy",
+    # Only info() imports Keras.
+    "native": "_python libraries keras numpy tensorflow",
+    "params": "_python numpy",
     "params/keras": "params numpy",
-    "params/onnx": "params numpy onnx onnx_ir onnxscript",
-    "plain": "params numpy tensorflow",
-    "raw_ops": "native numpy tensorflow",
-    "autodiff": "native params plain raw_ops numpy tensorflow",
-    "contrib": "native params raw_ops google numpy tensorflow",
-    # Its library is in tf_rnn_ops itself. Only Stepper.update() imports a room of Keras.
-    "stepper": "tf_rnn_ops keras/_export native numpy",
-    # tf_rnn_ops itself loads the ops.
-    "portable": "tf_rnn_ops native params plain raw_ops google numpy tensorflow",
-    "_formats": "native params plain portable stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino openvino_telemetry"
+    "params/onnx": "_python params numpy onnx onnx_ir onnxscript",
+    "_comparison": "_python params/keras keras numpy tensorflow",
+    "raw_ops": "_python native keras numpy tensorflow",
+    "contrib": "_python native params raw_ops google numpy tensorflow",
+    "stepper": "_python _step native numpy",
+    "plain": "_python native params raw_ops numpy tensorflow",
+    "autodiff": "_python native params plain raw_ops numpy tensorflow",
+    "portable": "_comparison _python autodiff native params plain raw_ops google numpy openvino openvino_telemetry"
+    " tensorflow",
+    "_formats": "_python params plain portable raw_ops stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino"
     " tf2onnx",
-    "keras/_internals": "params/keras keras",
+    "keras/_internals": "_python params/keras keras",
     "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
-    "keras/layers": "keras/_internals keras/dispatch native params raw_ops keras numpy tensorflow"
+    "keras/layers": "_python keras/_internals keras/dispatch native params raw_ops keras numpy tensorflow"
     " typing_extensions",
     "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",
-    "keras/_patched": "keras/_internals keras/dispatch keras/layers keras",
-    "keras/_convert": "keras/_internals keras/_layer_paths keras/_patched keras/layers"
+    "keras/_patched": "_python keras/_internals keras/dispatch keras/layers keras",
+    "keras/_convert": "_python keras/_internals keras/_layer_paths keras/_patched keras/layers"
     " keras/dispatch params params/onnx keras numpy tensorflow",
-    "keras/_report": "keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch native keras"
-    " numpy tensorflow",
-    "keras/_export": "_formats stepper keras/_convert keras/_internals keras/_layer_paths keras/_report keras/layers"
-    " keras/dispatch keras numpy tensorflow",
+    "keras/_report": "_comparison _python keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch"
+    " native keras numpy tensorflow",
+    "keras/_export/layer_names": "keras tensorflow",
+    "keras/_export/time_axes": "_python keras/_convert keras/layers keras tensorflow",
+    "keras/_export/outputs": "_comparison _formats keras numpy tensorflow",
+    "keras/_export/signatures": "_comparison keras/_export/time_axes keras/_internals keras numpy tensorflow",
+    "keras/_export/streaming": "_python keras/_convert keras/_export/outputs keras/_export/signatures"
+    " keras/_export/time_axes keras/_internals keras/layers keras numpy tensorflow",
+    "keras/_export/check": "_comparison _python keras/_convert keras/_export/outputs keras/_export/signatures"
+    " keras/_export/streaming keras/_export/time_axes keras/_internals keras/_report keras/dispatch keras/layers"
+    " keras numpy tensorflow",
+    "keras/_export/stepper": "_python _step stepper keras/_convert keras/_export/outputs keras/_export/signatures"
+    " keras/_export/streaming keras/_export/time_axes keras/dispatch keras numpy tensorflow",
+    "keras/_export/export": "_formats _python keras/_convert keras/_export/check keras/_export/layer_names"
+    " keras/_export/outputs keras/_export/signatures keras/_export/stepper keras/_export/streaming keras/_layer_paths"
+    " keras/_report keras/dispatch keras tensorflow",
 }
-# Modules that name functions of rooms above them.
-DOORS = ("tf_rnn_ops.params.__init__", "tf_rnn_ops.portable.__init__")
+# Modules above all rooms, which may import everything.
+TOP = ("__init__", "__main__", "_commands/*", "keras/__init__", "keras/_export/__init__")
+# It names functions of rooms above its own.
+FACADE = "params/__init__"
 # {folder of cc/cpu/pass: the others whose headers it may include}.
 MAY_INCLUDE = {
     "memory": {"memory"},
@@ -55,12 +72,12 @@ MAY_INCLUDE = {
 
 
 def room_of(module):
-    """The room of a module such as tf_rnn_ops.keras.dispatch.choose; its first name if it has none."""
-    top, *parts = module.removesuffix(".__init__").split(".")
+    """The room of a module such as tf_rnn_ops.keras.dispatch.choose; of another package its first name."""
+    top, *parts = module.split(".")
     if top != "tf_rnn_ops":
         return top
-    if parts and (PACKAGE / f"{parts[0]}.py").exists() and parts[0].startswith("_"):
-        return "_"
+    if parts and parts[0].startswith("_tf_rnn_ops"):
+        return "libraries"
     names = ["/".join(parts[:k]) for k in range(len(parts), 0, -1)]
     return next((name for name in names if name in MAY_IMPORT), top)
 
@@ -75,13 +92,52 @@ def imported(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def modules():
+    """{name of a module of the package: its file}."""
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+def is_any_of(path, names):
+    relative = path.relative_to(PACKAGE).with_suffix("").as_posix()
+    return any(fnmatch.fnmatchcase(relative, name) for name in names)
+
+
 @pytest.mark.parametrize("room", MAY_IMPORT)
 def test_imports(room):
-    allowed = {*MAY_IMPORT[room].split(), room, "_", "__future__", *sys.stdlib_module_names}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if room_of(module) == room and module not in DOORS:
+    allowed = {*MAY_IMPORT[room].split(), room, "__future__", *sys.stdlib_module_names}
+    found = [path for name, path in modules().items() if room_of(name) == room]
+    assert found
+    for path in found:
+        if path != PACKAGE / f"{FACADE}.py":
             assert {room_of(name) for name in imported(path)} <= allowed, path
+
+
+def test_each_module_has_a_room():
+    top = [path for name, path in modules().items() if room_of(name) == "tf_rnn_ops"]
+    assert all(is_any_of(path, TOP) for path in top), top
+
+
+def test_no_room_imports_one_above_it():
+    rooms = list(MAY_IMPORT)
+    for k, room in enumerate(rooms):
+        assert not set(MAY_IMPORT[room].split()) & set(rooms[k:]), room
+
+
+def test_no_circle_of_files():
+    """Imports inside of functions count too."""
+    files, graph = modules(), {}
+    for module, path in files.items():
+        graph[module] = found = set()
+        for name in imported(path):
+            while name and name not in files:
+                name = name.rpartition(".")[0]
+            # A library lies in tf_rnn_ops itself.
+            if name not in ("", "tf_rnn_ops", module):
+                found.add(name)
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("folder", MAY_INCLUDE)

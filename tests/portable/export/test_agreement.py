@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops.keras as rnn
-from tf_rnn_ops import _comparison
+from tf_rnn_ops._comparison import differences
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops.keras._export import int8_error
+from tf_rnn_ops.keras._export.check import int8_error
 
-LIMITS = _comparison.Limits(1e-4, 5e-7)
+LIMITS = differences.Limits(1e-4, 5e-7)
 
 
 def worst(got, want, **options):
-    return _comparison.worst(got, want, LIMITS, **options)
+    return differences.worst(got, want, LIMITS, **options)
 
 
 def test_each_output_has_its_own_scale():

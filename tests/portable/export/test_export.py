@@ -14,11 +14,13 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
 from support.models import drawn
-from tf_rnn_ops import _atomic_write, _random_batch
+from tf_rnn_ops._comparison import random_batch
 from tf_rnn_ops._formats import formats, saved_model
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
+from tf_rnn_ops._python import atomic_write
 from tf_rnn_ops.keras._export import export as tool
-from tf_rnn_ops.keras._export import signatures, verification
+from tf_rnn_ops.keras._export import signatures
+from tf_rnn_ops.keras._export.check import verification
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +182,7 @@ def test_made_up_batches():
     y = keras.layers.Embedding(3, 2, mask_zero=True)(words) + keras.layers.Masking(-1.0)(x)
     y = rnn.CudnnLSTM(2)(y, sequence_lengths=lengths), keras.layers.LSTM(2)(x, mask=mask)
     model = keras.Model([words, x, lengths, mask], y)
-    ((drawn, floats, steps, valid),) = _random_batch.batch_for(model, signatures.of(model, None))
+    ((drawn, floats, steps, valid),) = random_batch.batch_for(model, signatures.of(model, None))
     right = np.arange(drawn.shape[1]) < np.sum(drawn > 0, 1, keepdims=True)
     assert drawn.dtype == np.int32 and drawn.max() == 2
     for rows in (drawn > 0, ~np.all(floats == -1, 2), valid):
@@ -193,7 +195,7 @@ def test_made_up_words_besides_an_input_of_integers():
     words, x = keras.Input((None,)), keras.Input((None, 2), dtype="int32")
     y = keras.layers.Embedding(3, 2)(words) + keras.layers.Rescaling(0.5)(x)
     model = keras.Model([words, x], keras.layers.LSTM(2)(y))
-    ((drawn, _),) = _random_batch.batch_for(model, signatures.of(model, None))
+    ((drawn, _),) = random_batch.batch_for(model, signatures.of(model, None))
     assert drawn.dtype == np.float32 and set(np.unique(drawn)) == {0, 1, 2}
 
 
@@ -208,7 +210,7 @@ def test_made_up_sizes_and_types():
         tf.TensorSpec([None, 2, 3], tf.bool, "g"),
     ]
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
-    arrays = _random_batch.batch_for(model, specs)
+    arrays = random_batch.batch_for(model, specs)
     for spec, array in zip(specs, arrays):
         assert spec.shape.is_compatible_with(array.shape)
         assert tf.as_dtype(array.dtype) == spec.dtype or spec.dtype == tf.string
@@ -221,18 +223,18 @@ def test_made_up_values_differ(dtype, shape):
     """A file that reverses or permutes an input has another result."""
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     spec = tf.TensorSpec(shape, dtype)
-    (array,) = _random_batch.batch_for(model, [spec])
+    (array,) = random_batch.batch_for(model, [spec])
     assert not np.array_equal(array[0], array[0, ::-1]) or (dtype, len(shape)) == ("bool", 2)
     if shape == (None, None) and dtype != "complex64":  # so that it may be a mask
         np.testing.assert_array_equal(array != 0, np.sort(array != 0, 1)[:, ::-1])
     if (dtype, len(shape)) == ("uint8", 3):
-        (array,) = _random_batch.batch_for(model, [spec], batch_size=30)
+        (array,) = random_batch.batch_for(model, [spec], batch_size=30)
         assert array.max() > 200  # also what a file with int8 for uint8 would change
 
 
 def _of_words(layer, dtype, *more):
     model = keras.Sequential([keras.Input((None,), dtype=dtype), layer, *more])
-    (words,) = _random_batch.batch_for(model, signatures.of(model, None))
+    (words,) = random_batch.batch_for(model, signatures.of(model, None))
     return np.unique(words[0])
 
 
@@ -441,13 +443,13 @@ def test_the_home_folder(model, tmp_path, monkeypatch):
 
 ENDS_IN_THE_MIDDLE = """
 import os, pathlib, signal, sys
-from tf_rnn_ops import _atomic_write
+from tf_rnn_ops._python import atomic_write
 
 # A process in the background ignores them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 target = pathlib.Path(sys.argv[1]) / "new" / "m.onnx"
-with _atomic_write.atomic_write(target) as unfinished:
+with atomic_write.atomic_write(target) as unfinished:
     unfinished.write_text("half")
     assert os.listdir(sys.argv[1]) == ["new"]
     os.kill(os.getpid(), getattr(signal, sys.argv[2]))
@@ -465,10 +467,10 @@ def test_an_end_in_the_middle_leaves_nothing(name, tmp_path):
 
 SIGTERM_THAT_IS_CAUGHT = """
 import os, pathlib, signal, sys
-from tf_rnn_ops import _atomic_write
+from tf_rnn_ops._python import atomic_write
 
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-with _atomic_write.atomic_write(pathlib.Path(sys.argv[1]) / "m") as unfinished:
+with atomic_write.atomic_write(pathlib.Path(sys.argv[1]) / "m") as unfinished:
     try:
         os.kill(os.getpid(), signal.SIGTERM)
     except BaseException:
@@ -486,10 +488,10 @@ def test_sigterm_that_a_library_catches(tmp_path):
 
 SIGTERM_OF_A_CHILD = """
 import os, pathlib, signal, sys, time
-from tf_rnn_ops import _atomic_write
+from tf_rnn_ops._python import atomic_write
 
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-with _atomic_write.atomic_write(pathlib.Path(sys.argv[1]) / "m") as unfinished:
+with atomic_write.atomic_write(pathlib.Path(sys.argv[1]) / "m") as unfinished:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -516,7 +518,7 @@ def test_a_program_that_handles_sigterm_itself(tmp_path):
     came = []
     before = signal.signal(signal.SIGTERM, lambda *_: came.append(1))
     try:
-        with _atomic_write.atomic_write(tmp_path / "m") as unfinished:
+        with atomic_write.atomic_write(tmp_path / "m") as unfinished:
             signal.raise_signal(signal.SIGTERM)
             unfinished.write_text("all")
     finally:

@@ -60,7 +60,7 @@ class _Errors(logging.Handler):
 
 def _openvino(folder, x):
     """OpenVINO, which multiplies in fewer bits than float32 has unless told not to."""
-    from tf_rnn_ops._formats.openvino import telemetry
+    from tf_rnn_ops.portable.openvino import telemetry
 
     with telemetry.off():
         import openvino

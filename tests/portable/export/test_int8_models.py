@@ -10,8 +10,8 @@ import tf_rnn_ops.keras as rnn
 import tf_rnn_ops.portable
 from support.selection import all_but
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops._formats.openvino import telemetry
 from tf_rnn_ops.keras._internals.layers import flatten_layers
+from tf_rnn_ops.portable.openvino import telemetry
 
 BATCH, TIME, SIZE, UNITS = 3, 5, 16, 32
 FORMATS = ("onnx", "litert", "openvino")

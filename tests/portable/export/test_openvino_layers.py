@@ -13,7 +13,7 @@ import tf_rnn_ops.keras as rnn
 from support import subproc
 from support.selection import all_but
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops._formats.openvino import node_types, telemetry
+from tf_rnn_ops.portable.openvino import node_types, telemetry
 
 LOOP = "loop"
 

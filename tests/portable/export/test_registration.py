@@ -10,8 +10,8 @@ import types
 import pytest
 
 import tf_rnn_ops  # noqa: F401
-from tf_rnn_ops import _import_hook
 from tf_rnn_ops._formats import tf2onnx_hook as hook
+from tf_rnn_ops._python import import_hook
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_importing_the_package_installs_the_hook():
     finders = [
         finder
         for finder in sys.meta_path
-        if isinstance(finder, _import_hook._Finder) and finder.module == hook._MODULE
+        if isinstance(finder, import_hook._Finder) and finder.module == hook._MODULE
     ]
     assert len(finders) == 1 or "tf2onnx.tfonnx" in sys.modules
     before = list(sys.meta_path)
@@ -61,7 +61,7 @@ def test_it_registers_once_the_module_has_run(package):
 def test_it_registers_at_once_if_the_module_is_there(package):
     make, calls, _ = package
     make("VALUE = 4")
-    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _import_hook._Finder)]
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, import_hook._Finder)]
     importlib.import_module("fake_tf2onnx.tfonnx")
     hook.install()
     assert calls == [4]
@@ -73,7 +73,7 @@ def test_it_registers_after_an_import_that_is_running(package):
         "from tf_rnn_ops._formats import tf2onnx_hook\n"
         "tf2onnx_hook.install()\ntf2onnx_hook.install()\nVALUE = 6"
     )
-    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _import_hook._Finder)]
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, import_hook._Finder)]
     module = importlib.import_module("fake_tf2onnx.tfonnx")
     assert calls == [6] and type(module.__spec__) is importlib.machinery.ModuleSpec
 
@@ -81,7 +81,7 @@ def test_it_registers_after_an_import_that_is_running(package):
 def test_an_import_that_fails_registers_nothing(package):
     make, calls, _ = package
     make("from tf_rnn_ops._formats import tf2onnx_hook\ntf2onnx_hook.install()\nraise OSError")
-    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _import_hook._Finder)]
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, import_hook._Finder)]
     with pytest.raises(OSError):
         importlib.import_module("fake_tf2onnx.tfonnx")
     assert not calls

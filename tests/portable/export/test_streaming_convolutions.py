@@ -11,7 +11,7 @@ import tf_rnn_ops.keras as rnn
 from support.models import drawn
 from support.selection import all_but
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops.keras._export import feeds
+from tf_rnn_ops.keras._export.check import feeds
 
 SIZE, TIME = 6, 12
 ALL = {"tf_saved_model": "m", **FILES}

@@ -23,13 +23,12 @@ from typing import Any, Callable, Iterator
 import tensorflow as tf
 
 from tf_rnn_ops import plain
-from tf_rnn_ops._formats import unsupported_parts
-from tf_rnn_ops._op_table import signature
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
-from tf_rnn_ops.portable import per_node
+from tf_rnn_ops.portable import per_node, unsupported_parts
+from tf_rnn_ops.raw_ops.table import signature
 
 NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 

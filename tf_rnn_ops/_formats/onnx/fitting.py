@@ -4,10 +4,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops._formats import unsupported_parts
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops._formats.onnx.weights import OP_TYPES
 from tf_rnn_ops._formats.saved_model import layer_name
+from tf_rnn_ops.portable import unsupported_parts
 from tf_rnn_ops.portable.per_node import KEEP, NodeInfo, constant
 
 _WEIGHTS = {"LayerRNN": (3, 4, 5, 7), "BlockLSTM": (4, 5, 6, 7, 8), "CudnnRNN": (3,)}

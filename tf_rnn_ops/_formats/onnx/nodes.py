@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tf_rnn_ops._formats.onnx import weights
-from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
 from tf_rnn_ops.params import to_onnx
 from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, STACK_ATTRS, signature
 
 if TYPE_CHECKING:
     from tf2onnx.graph import Graph, Node

@@ -2,7 +2,7 @@
 
 from typing import Any, Callable
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 
 
 def register() -> None:
@@ -15,7 +15,7 @@ def register() -> None:
 
     from tf_rnn_ops._formats.onnx import handlers  # noqa: F401
 
-    _patches.wrap(tfonnx, "graphs_from_tf", _prepared)
+    patches.wrap(tfonnx, "graphs_from_tf", _prepared)
 
 
 def _prepared(original: Callable) -> Callable:

@@ -9,7 +9,6 @@ import tempfile
 import threading
 from typing import Any, Iterator
 
-from tf_rnn_ops import _patches
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
 from tf_rnn_ops._formats.onnx import errors
@@ -21,6 +20,7 @@ from tf_rnn_ops._formats.passes import (
     variable_updates,
     xla_marks,
 )
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.portable import per_node
 
 OPSET = formats.OPSETS[-1]
@@ -135,7 +135,7 @@ class _Errors(logging.Handler):
             if _Errors._users == 0:
                 _Errors._before = self._logger.propagate
             _Errors._users += 1
-            _patches.put(self._logger, "propagate", False)
+            patches.put(self._logger, "propagate", False)
             self._logger.addHandler(self)
         return self
 
@@ -144,7 +144,7 @@ class _Errors(logging.Handler):
             self._logger.removeHandler(self)
             _Errors._users -= 1
             if _Errors._users == 0:
-                _patches.put(self._logger, "propagate", _Errors._before)
+                patches.put(self._logger, "propagate", _Errors._before)
 
 
 def _check(onnx: Any, model: Any) -> None:

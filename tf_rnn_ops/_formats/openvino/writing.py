@@ -9,11 +9,11 @@ from openvino import opset14 as ops
 
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops._formats.openvino import node_types, telemetry
-from tf_rnn_ops._formats.openvino.converting import extensions
-from tf_rnn_ops._formats.openvino.sequences import constant
 from tf_rnn_ops._formats.passes import recurrent_nodes
 from tf_rnn_ops.portable import per_node
+from tf_rnn_ops.portable.openvino import node_types, telemetry
+from tf_rnn_ops.portable.openvino.converting import extensions
+from tf_rnn_ops.portable.openvino.sequences import constant
 
 
 def write(

@@ -8,7 +8,7 @@ from typing import Any, Callable, Sequence
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.dispatch import changes, environment, fused, switch
@@ -142,7 +142,7 @@ def _patch() -> None:
             ("supports_jit", jit_property(concerns)),
         ):
             _replaced[cls, name] = cls.__dict__.get(name), value
-            _patches.put(cls, name, value)
+            patches.put(cls, name, value)
 
 
 def _is_plain_rnn(layer: keras.layers.Layer) -> bool:
@@ -161,9 +161,9 @@ def _unpatch_if_unused() -> None:
         if cls.__dict__.get(name) is not ours:
             continue  # Another patch wraps this one. It has no effect when inactive.
         if original is None:
-            _patches.remove(cls, name)
+            patches.remove(cls, name)
         else:
-            _patches.put(cls, name, original)
+            patches.put(cls, name, original)
     _replaced.clear()
 
 

@@ -7,7 +7,7 @@ from typing import Any, Callable
 import keras
 import numpy as np
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras._convert import held_layers
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._convert.pairs import Pairs

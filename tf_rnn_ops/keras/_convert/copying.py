@@ -7,7 +7,7 @@ from typing import Any, Mapping, TypeVar
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
 from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._internals import models
@@ -105,7 +105,7 @@ def _count_as_built(pairing: pairs.Pairs) -> None:
     """
     for layer, copy in pairing.layers:
         if isinstance(copy, keras.Model) and layer.built and not copy.built:
-            _patches.put(copy, "built", True)
+            patches.put(copy, "built", True)
 
 
 def _count_as_called(model: keras.layers.Layer, copy: keras.layers.Layer) -> None:
@@ -192,7 +192,7 @@ class _Copier:
         for inner in flatten_layers(layer):
             cls = self._class_in_copy(inner)
             if cls is not None:
-                _patches.change_class(inner, cls)
+                patches.change_class(inner, cls)
                 change = quantization.adopt if issubclass(cls, OpLayer) else quantization.release
                 change(inner)
 

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator
 
 import keras
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 
 
 class _Thread(threading.local):
@@ -30,7 +30,7 @@ class _Patch:
             if self._users == 1:
                 self._original = keras.layers.Layer.__call__
                 self._ours = self._dispatcher(self._original)
-                _patches.put(keras.layers.Layer, "__call__", self._ours)
+                patches.put(keras.layers.Layer, "__call__", self._ours)
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
@@ -38,7 +38,7 @@ class _Patch:
             if not self._users:
                 # Otherwise another patch wraps this one, which has no effect any more.
                 if keras.layers.Layer.__call__ is self._ours:
-                    _patches.put(keras.layers.Layer, "__call__", self._original)
+                    patches.put(keras.layers.Layer, "__call__", self._original)
                 self._ours = None
 
     def _dispatcher(self, original: Callable) -> Callable:

@@ -1,35 +1,29 @@
 """export: writes a model as a file for another runtime, compares the two, and reports."""
 
-import contextlib
 import dataclasses
 import functools
 import inspect
 import os
 import pathlib
 import tempfile
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _atomic_write, _checks
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python import atomic_write, checks
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import layer_calls
-from tf_rnn_ops.keras._convert.accelerate import Acceleration
-from tf_rnn_ops.keras._convert.convert import convert_silently
-from tf_rnn_ops.keras._export import (
-    int8_error,
-    known_faults,
-    signatures,
-    stepping,
-    verification,
-)
+from tf_rnn_ops.keras._convert.on_ops import on_ops
+from tf_rnn_ops.keras._export import signatures
+from tf_rnn_ops.keras._export.check import int8_error, known_faults, verification
 from tf_rnn_ops.keras._export.layer_names import LayerNames
 from tf_rnn_ops.keras._export.outputs import Outputs
-from tf_rnn_ops.keras._export.streaming import Stream
+from tf_rnn_ops.keras._export.stepper.stepper import graph_of
+from tf_rnn_ops.keras._export.streaming.stream import Stream, stream_of
 from tf_rnn_ops.keras._report.explain import explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
@@ -194,7 +188,7 @@ def export(
         (['LayerRNNPacked'], True)
     """
     _check_types(model, path, print_fn)
-    _checks.check_open_sizes(batch_size=batch_size, time=time)
+    checks.check_open_sizes(batch_size=batch_size, time=time)
     _check_verify(verify, verify_inputs, tolerance)
     target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
@@ -210,7 +204,7 @@ def export(
     if isinstance(verify_inputs, (str, os.PathLike)):
         verify_inputs = signatures.batch_of_file(verify_inputs, signature)
     with (
-        _atomic_write.atomic_write(target) as unfinished,
+        atomic_write.atomic_write(target) as unfinished,
         tempfile.TemporaryDirectory() as folder,
         Progress(print_fn) as progress,
     ):
@@ -287,12 +281,12 @@ def _why_not_run(verify: bool, format: str) -> str:
 
 def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
     environment.check_model(model)
-    _checks.check_path(path)
-    _checks.check_print_fn(print_fn)
+    checks.check_path(path)
+    checks.check_print_fn(print_fn)
 
 
 def _check_verify(verify: Any, verify_inputs: Any, tolerance: Any) -> None:
-    _checks.check_tolerance(tolerance)
+    checks.check_tolerance(tolerance)
     if not isinstance(verify, bool):
         raise TypeError(
             f"verify must be True or False, but it is a {type(verify).__name__}: verify_inputs takes a batch."
@@ -357,7 +351,7 @@ def _write_stepper(
 ) -> tuple[_Saved, list[ExportedLayer]]:
     """Writes the file of a stepper, without a SavedModel."""
     with on_ops(model) as ours:
-        graph = stepping.graph_of(ours, signature, time, opens and time is None)
+        graph = graph_of(ours, signature, time, opens and time is None)
         path.write_bytes(graph.content)
         layer_names, stream = LayerNames(ours), stream_of(ours, signature, time, opens)
     layers = [ExportedLayer(name, op, formats.RNN) for name, op in graph.layers]
@@ -393,23 +387,3 @@ def _write_saved_model(
         raise OSError(f"The SavedModel cannot be written: {one_line(error)}") from error
     except Exception as error:  # TensorFlow raises errors of any kind for what it cannot save
         raise ValueError(f"The model cannot be saved: {one_line(error)}") from error
-
-
-def stream_of(model: keras.Model, signature: list, time: int | None, opens: bool = False) -> Stream:
-    """The Stream of a model, with one sentence for an error of any kind."""
-    try:
-        return Stream(model, signature, time, opens)
-    except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
-        raise ValueError(one_line(error)) from error
-
-
-@contextlib.contextmanager
-def on_ops(model: keras.Model) -> Iterator[keras.Model]:
-    """The model on the layers of this package, or under accelerate() if it cannot be copied."""
-    path: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-    try:
-        ours = convert_silently(model, compiled=False)
-    except ValueError:
-        ours, path = model, Acceleration()
-    with path:
-        yield ours

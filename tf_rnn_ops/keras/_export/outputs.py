@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops._comparison import array_of
+from tf_rnn_ops._comparison.differences import array_of
 from tf_rnn_ops._formats import formats
 
 

@@ -11,8 +11,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _npz
-from tf_rnn_ops._comparison import array_of
+from tf_rnn_ops._comparison import npz
+from tf_rnn_ops._comparison.differences import array_of
 from tf_rnn_ops.keras._export import time_axes
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import flatten_layers
@@ -359,7 +359,7 @@ def batch_of_file(path: str | os.PathLike[str], signature: list) -> Any:
     Raises:
         ValueError: There is no such file, or it has other names.
     """
-    arrays = _npz.arrays_of(path)
+    arrays = npz.arrays_of(path)
     names = [spec.name for spec in keras.tree.flatten(signature)]
     if sorted(arrays) != sorted(names):
         raise ValueError(

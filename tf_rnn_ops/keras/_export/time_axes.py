@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras._convert import layer_calls, pairs
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 

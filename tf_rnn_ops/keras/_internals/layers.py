@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.params.keras import internals
 from tf_rnn_ops.params.keras.internals import attribute
 
@@ -52,7 +52,7 @@ def remove_variable(layer: keras.layers.Layer, name: str) -> None:
     Needs the method _untrack_variable(). WHY not delattr: Keras's also calls gc.collect(), for each variable.
     """
     untrack(layer, getattr(layer, name))
-    _patches.remove(layer, name, above=keras.layers.Layer)
+    patches.remove(layer, name, above=keras.layers.Layer)
 
 
 def output_shape_of(layer: keras.layers.Lambda) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.params.keras.internals import attribute
 
 
@@ -39,7 +39,7 @@ def was_called(model: keras.Model) -> bool:
 def count_as_called(model: keras.Model) -> None:
     """Makes Keras count a model as called. Needs _called; without it this does nothing."""
     if hasattr(model, "_called"):
-        _patches.put(model, "_called", True)
+        patches.put(model, "_called", True)
 
 
 def has_sizes_of_a_batch(model: keras.Model) -> bool:

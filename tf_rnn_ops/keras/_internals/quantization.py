@@ -5,7 +5,7 @@ from typing import Iterator
 
 import keras
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 
 
 @contextlib.contextmanager
@@ -32,7 +32,7 @@ def count_as_quantized(layer: keras.layers.Layer, quantized: bool = True) -> Non
     Needs that Keras reads the attribute _is_quantized. Without it quantize() of the layer raises an error,
     because the layer counts as quantized.
     """
-    _patches.put(layer, "_is_quantized", quantized)
+    patches.put(layer, "_is_quantized", quantized)
 
 
 def autocast(variable: keras.Variable | None, casts: bool) -> None:
@@ -46,4 +46,4 @@ def autocast(variable: keras.Variable | None, casts: bool) -> None:
         casts: Whether they cast.
     """
     if variable is not None:
-        _patches.put(variable, "_autocast", casts)
+        patches.put(variable, "_autocast", casts)

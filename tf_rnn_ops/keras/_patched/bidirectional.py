@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import keras
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.dispatch import switch
 from tf_rnn_ops.keras.layers import GRU, LSTM
@@ -21,8 +21,8 @@ def guard() -> None:
     """Makes Bidirectional call our layers one by one, and reject stacks with time first."""
     cls = keras.layers.Bidirectional
     for name in overridden.fused_bidirectional_methods():
-        _patches.wrap(cls, name, _unless_ours)
-    _patches.wrap(cls, "__init__", _checked)
+        patches.wrap(cls, name, _unless_ours)
+    patches.wrap(cls, "__init__", _checked)
 
 
 def _unless_ours(original: Callable[..., Any]) -> Callable[..., Any]:

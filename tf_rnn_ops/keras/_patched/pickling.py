@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import keras
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 
 _PACKAGE = __name__.split(".")[0].encode()
 
@@ -20,7 +20,7 @@ def guard() -> None:
     """Makes pickles of Keras's objects import this package when they are loaded, if they need it."""
     owner = next((cls for cls in keras.Model.__mro__ if "__reduce__" in vars(cls)), object)
     if owner is not object:
-        _patches.wrap(owner, "__reduce__", _importing)
+        patches.wrap(owner, "__reduce__", _importing)
 
 
 def load(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

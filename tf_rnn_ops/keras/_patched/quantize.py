@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import keras
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras.dispatch import quantized
 from tf_rnn_ops.keras.layers.quantization import Quantize
@@ -21,7 +21,7 @@ FUNCTIONS = ("train_function", "test_function", "predict_function")
 
 def guard() -> None:
     """Makes Model.quantize decide about a cell by the name of its layer, and free the float weights."""
-    _patches.wrap(keras.Model, "quantize", _extended)
+    patches.wrap(keras.Model, "quantize", _extended)
 
 
 def _extended(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +56,7 @@ def _free(model: keras.Model) -> None:
     for inner in layers:
         for name in FUNCTIONS if isinstance(inner, keras.Model) else ():
             # WHY: TensorFlow tracks the function until the attribute is deleted.
-            _patches.remove(inner, name)
-            _patches.put(inner, name, None)
+            patches.remove(inner, name)
+            patches.put(inner, name, None)
     gc.collect()  # functions are in cycles of references
     quantized.free_kept()

@@ -8,8 +8,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _checks
-from tf_rnn_ops._comparison import largest_difference
+from tf_rnn_ops._comparison.differences import largest_difference
+from tf_rnn_ops._python import checks
 from tf_rnn_ops.keras._convert import carry, pairs
 from tf_rnn_ops.keras._convert.convert import (
     check_counterparts,
@@ -137,8 +137,8 @@ def compare(
         (['inference'], True)
     """
     environment.check_model(model)
-    _checks.check_size("repeats", repeats)
-    _checks.check_print_fn(print_fn)
+    checks.check_size("repeats", repeats)
+    checks.check_print_fn(print_fn)
     check_quantize(quantize)
     if y is not None and not model.compiled:
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")

@@ -4,7 +4,7 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
-from tf_rnn_ops import _checks
+from tf_rnn_ops._python import checks
 from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._report.shown import Shown
@@ -95,7 +95,7 @@ def explain(
         'fused, keras in training'
     """
     environment.check_model(model, keras.layers.Layer)
-    _checks.check_print_fn(print_fn)
+    checks.check_print_fn(print_fn)
     compiled = paths.is_compiled(model)
     layers = paths.recurrent_layers(model)
     rows = [

@@ -12,7 +12,7 @@ and PeepholeLSTMCell too.
     quantization.py     quantize("int8"), with policies.py and quantized_cells.py
 """
 
-from tf_rnn_ops import _lazy
+from tf_rnn_ops._python import lazy as _lazy
 from tf_rnn_ops.keras.layers.cudnn import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.layers.gru import GRU
 from tf_rnn_ops.keras.layers.layer_norm_lstm import LayerNormLSTM, LayerNormLSTMCell

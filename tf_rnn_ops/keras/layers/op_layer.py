@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _patches, _seeds
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
 from tf_rnn_ops.keras.dispatch import changes, eligibility, fused
 from tf_rnn_ops.keras.layers import cell_options, quantization
 from tf_rnn_ops.keras.layers.arguments import with_signature
+from tf_rnn_ops.raw_ops import dropout_seeds
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -38,7 +39,7 @@ def jit_property(concerns: Callable[[keras.layers.Layer], bool] = lambda layer: 
     def set_(layer: keras.layers.Layer, value: bool) -> None:
         layer.__dict__["supports_jit"] = value
         # Keras's own constructors forbid XLA for cuDNN.
-        _patches.put(layer, "_jit_forbidden", not value and not is_set_by_keras())
+        patches.put(layer, "_jit_forbidden", not value and not is_set_by_keras())
 
     return property(get, set_, doc="Whether Keras may compile the layer with XLA.")
 
@@ -69,7 +70,7 @@ class OpLayer(keras.layers.RNN):
         """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
         cells = [c for c in eligibility.cells_of(self) if hasattr(c, "seed_generator")]
         seeds = [cell.seed_generator for cell in cells]
-        return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
+        return super().rematerialized_call(dropout_seeds.replayed(fn, seeds), *args, **kwargs)
 
     def __repr__(self) -> str:
         return with_package(self, super().__repr__())

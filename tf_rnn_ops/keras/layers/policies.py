@@ -2,7 +2,7 @@
 
 import keras
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 
 
 def policy_of(layer: keras.layers.Layer) -> keras.DTypePolicy:
@@ -71,4 +71,4 @@ def check_mode(layer: keras.layers.Layer, reason: str | None) -> None:
 def withdraw(layer: keras.layers.Layer) -> None:
     """Gives a layer with float weights a float policy again. Keras sets a policy before it quantizes."""
     if layer.quantization_mode is not None:
-        _patches.put(layer, "dtype_policy", float_policy(layer))
+        patches.put(layer, "dtype_policy", float_policy(layer))

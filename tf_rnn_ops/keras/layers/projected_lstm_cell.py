@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
 from tf_rnn_ops.keras.layers import numeric_arguments
 from tf_rnn_ops.keras.layers.arguments import LSTMCellArguments, passes_on
 from tf_rnn_ops.keras.layers.op_cell import OpCell, dropped
+from tf_rnn_ops.params.initializers import nth_use
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

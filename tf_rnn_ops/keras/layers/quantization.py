@@ -23,7 +23,7 @@ from typing import Any, Callable, Iterable
 import keras
 import numpy as np
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._internals.layers import remove_variable
 from tf_rnn_ops.keras._internals.quantization import autocast, count_as_quantized, unlocked
 from tf_rnn_ops.keras.dispatch import activations, cells, changes, eligibility, quantized
@@ -66,11 +66,11 @@ def adopt(layer: keras.layers.Layer) -> None:
     Raises:
         ValueError: As of follow_policies.
     """
-    _patches.put(layer, "quantize", Quantize(layer))
+    patches.put(layer, "quantize", Quantize(layer))
     # WHY not a method: Keras binds `build` when it makes a layer, whose class may be another one later.
-    _patches.put(layer, "build", _following(layer, layer.build))
+    patches.put(layer, "build", _following(layer, layer.build))
     for cell in _op_cells(layer):
-        _patches.put(cell, "quantize", Quantize(layer, cell))
+        patches.put(cell, "quantize", Quantize(layer, cell))
     follow_policies(layer)
 
 
@@ -92,7 +92,7 @@ def follow_policies(layer: keras.layers.Layer) -> None:
         cls = cells.class_of(cell)
         if cell.quantization_mode is not None or not policies.is_known(cell):
             cls = OF_CLASS.get(cls, cls)
-        _patches.change_class(cell, cls)
+        patches.change_class(cell, cls)
         if cell.built:
             _check_weights(cell)
     for owner in (layer, *its_cells):
@@ -103,11 +103,11 @@ def follow_policies(layer: keras.layers.Layer) -> None:
 def release(layer: keras.layers.Layer) -> None:
     """Undoes adopt() for a layer that became a layer of Keras."""
     for cell in _op_cells(layer):
-        _patches.change_class(cell, cells.class_of(cell))
-    _patches.put(layer, "build", getattr(layer.build, _OF_KERAS, layer.build))
+        patches.change_class(cell, cells.class_of(cell))
+    patches.put(layer, "build", getattr(layer.build, _OF_KERAS, layer.build))
     for owner in (layer, *eligibility.cells_of(layer)):
         if "quantize" in vars(owner):
-            _patches.remove(owner, "quantize")
+            patches.remove(owner, "quantize")
 
 
 def quantize(layer: keras.layers.Layer, mode: str | None = None, config: Any = None) -> None:
@@ -202,7 +202,7 @@ def _following(layer: keras.layers.Layer, build: Callable[..., Any]) -> Callable
         try:
             follow_policies(layer)
         except ValueError:
-            _patches.put(layer, "built", False)
+            patches.put(layer, "built", False)
             raise
 
     setattr(build_and_follow, _OF_KERAS, build)
@@ -324,16 +324,16 @@ def _replace(
     shapes = {name: getattr(cell, name).shape for name in _matrices(cell)}
     for name in (name for name in old if getattr(cell, name, None) is not None):
         remove_variable(cell, name)
-    _patches.change_class(cell, cls)
+    patches.change_class(cell, cls)
     _set_policy(cell, policy)
     with unlocked(cell):
         for name, shape in shapes.items():
             weight = cell.add_weight(shape=shape, name=name, initializer="zeros")
-            _patches.put(cell, name, weight)
+            patches.put(cell, name, weight)
     for name, array in arrays.items():
         getattr(cell, name).assign(array)
 
 
 def _set_policy(layer: keras.layers.Layer, policy: keras.DTypePolicy) -> None:
     count_as_quantized(layer, policy.quantization_mode is not None)
-    _patches.put(layer, "dtype_policy", policy)
+    patches.put(layer, "dtype_policy", policy)

@@ -5,13 +5,14 @@ from typing import Any, Callable
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _seeds, raw_ops
+from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras._internals.layers import untrack
 from tf_rnn_ops.keras.dispatch import eligibility, masks
 from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
 from tf_rnn_ops.keras.layers import policies, stack_weights
 from tf_rnn_ops.keras.layers.stack_options import NO_INT8, StackOptions
 from tf_rnn_ops.native.tf_internals import tracing
+from tf_rnn_ops.raw_ops import dropout_seeds
 
 _BAD_MASK = "The mask must be True first and then False in each sequence. Valid steps:"
 
@@ -246,7 +247,7 @@ class CudnnStack(StackOptions):
         tensors["params"] = self._params()[1]
         if self.seed_generator is None:
             return raw_ops.CudnnRNNV3(**tensors, **self._network, time_major=self.time_major)
-        seed = _seeds.draw(self.seed_generator) if seed is None else tf.cast(seed, tf.int64)
+        seed = dropout_seeds.draw(self.seed_generator) if seed is None else tf.cast(seed, tf.int64)
         return raw_ops.StatelessCudnnRNNV3(
             **tensors,
             **self._network,
@@ -258,7 +259,7 @@ class CudnnStack(StackOptions):
     def rematerialized_call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
         seeds = [] if self.seed_generator is None else [self.seed_generator]
-        return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
+        return super().rematerialized_call(dropout_seeds.replayed(fn, seeds), *args, **kwargs)
 
     def _infer(self, tensors: dict[str, tf.Tensor]) -> Any:
         params, tensors["params"] = self._params()

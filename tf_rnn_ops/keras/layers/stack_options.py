@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
-from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import numeric_arguments, policies
 from tf_rnn_ops.keras.layers.arguments import LayerArguments, passes_on
 from tf_rnn_ops.keras.layers.op_layer import with_package
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import num_directions
+from tf_rnn_ops.raw_ops import dropout_seeds
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -84,12 +84,12 @@ class StackOptions(keras.layers.Layer):
         self.bias_constraint = keras.constraints.get(bias_constraint)
         self.go_backwards = bool(go_backwards)
         self.stateful = bool(stateful)
-        self.seed = _seeds.checked(seed)
+        self.seed = dropout_seeds.checked(seed)
         self._set_network(units)
         # A state exists only with dropout between layers.
         self.seed_generator: Any = None
         if self.dropout > 0 and self.num_layers > 1:
-            self.seed_generator = _seeds.generator(self.seed)
+            self.seed_generator = dropout_seeds.generator(self.seed)
             # tf.train.Checkpoint does not find the variable inside of a generator.
             self._seed_state = self.seed_generator.state.value
         self._state_h = self._state_c = None
@@ -162,7 +162,7 @@ class StackOptions(keras.layers.Layer):
             "bias_constraint": keras.constraints.serialize(self.bias_constraint),
             "go_backwards": self.go_backwards,
             "stateful": self.stateful,
-            "seed": _seeds.to_config(self.seed),
+            "seed": dropout_seeds.to_config(self.seed),
         }
 
     def __repr__(self) -> str:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.layers import numeric_arguments
 from tf_rnn_ops.keras.layers.arguments import (
     GRUArguments,
@@ -17,6 +16,7 @@ from tf_rnn_ops.keras.layers.arguments import (
 )
 from tf_rnn_ops.keras.layers.cell_layer import CellAttribute, CellLayer, LSTMCellLayer
 from tf_rnn_ops.keras.layers.op_cell import OpCell
+from tf_rnn_ops.raw_ops import dropout_seeds
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -49,7 +49,7 @@ class _ZoneoutCell(OpCell):
         rates = self._rates()
         arguments = {"rnn_mode": self._rnn_mode, **rates}
         if training and any(rates.values()):
-            arguments["seed"] = _seeds.draw(self.seed_generator)
+            arguments["seed"] = dropout_seeds.draw(self.seed_generator)
         return arguments
 
     def _mix(self, rate: float, old: tf.Tensor, new: tf.Tensor, training: bool | None) -> tf.Tensor:

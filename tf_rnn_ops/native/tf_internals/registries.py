@@ -4,7 +4,7 @@ import contextlib
 import functools
 from typing import Any, Callable, Iterable
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 from tf_rnn_ops.native.tf_internals.lookup import need, want
 
 _OUTPUTS = "tensorflow.python.debug.lib.check_numerics_callback:IGNORE_OP_OUTPUTS"
@@ -28,7 +28,7 @@ def leave_out_of_check_numerics(outputs: Iterable[tuple[str, int]]) -> None:
 
         pairs = [(name.encode(), number) for name, number in outputs]
         both = (*known, *(p for p in pairs if p not in known))
-        _patches.put(check_numerics_callback, "IGNORE_OP_OUTPUTS", both)
+        patches.put(check_numerics_callback, "IGNORE_OP_OUTPUTS", both)
 
 
 @functools.cache

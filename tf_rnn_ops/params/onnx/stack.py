@@ -18,7 +18,7 @@ from typing import Any, Iterable, NamedTuple, Sequence
 
 import numpy as np
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.params.cells import as_array
 from tf_rnn_ops.params.onnx.graph import (
     DOMAINS,

@@ -8,13 +8,13 @@ import tensorflow as tf
 from openvino import opset14 as ops
 from openvino.frontend.tensorflow import ConversionExtension
 
-from tf_rnn_ops._formats.openvino import node_types, sequences
-from tf_rnn_ops._formats.openvino.sequences import constant
-from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import blocks_of
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
+from tf_rnn_ops.portable.openvino import node_types, sequences
+from tf_rnn_ops.portable.openvino.sequences import constant
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, STACK_ATTRS, signature
 
 _OURS = "TfRnnOps>"
 _LAYER_INPUTS = signature("LayerRNN").inputs
@@ -47,7 +47,7 @@ def extensions() -> list[ConversionExtension]:
     return [ConversionExtension(op, convert) for op, convert in converters.items()]
 
 
-def _nothing(node: Any) -> list:
+def _nothing(node: Any) -> list[Any]:
     """Packed weights, which only our kernels read."""
     return [constant([], np.uint8).output(0)]
 
@@ -89,7 +89,7 @@ def _check(network: Any, x: Any) -> None:
         raise ValueError(f"{reason}. tf_rnn_ops.keras.export writes it as a loop.")
 
 
-def _layer(num_outputs: int, node: Any) -> list:
+def _layer(num_outputs: int, node: Any) -> list[Any]:
     """LayerRNN and LayerRNNPacked."""
     _refuse_folders(node)
     inputs = _inputs(node, _LAYER_INPUTS)
@@ -98,7 +98,7 @@ def _layer(num_outputs: int, node: Any) -> list:
     return _run_layer(num_outputs, node, inputs)
 
 
-def _quantized_layer(node: Any) -> list:
+def _quantized_layer(node: Any) -> list[Any]:
     """QuantizedLayerRNN, with the values of its weights in float."""
     _refuse_folders(node)
     names = signature(_QUANTIZED).inputs
@@ -114,7 +114,7 @@ def _quantized_layer(node: Any) -> list:
     return _run_layer(3, node, inputs)
 
 
-def _product(node: Any) -> list:
+def _product(node: Any) -> list[Any]:
     """A product whose sums have a type of their own, such as the product of int8 matrices in Keras's Dense.
 
     WHY: OpenVINO's own converter gives wrong results for int8. In float32 the sums of up to 1040 products of
@@ -128,13 +128,13 @@ def _product(node: Any) -> list:
     return [ops.convert(ops.matmul(*factors, *adjoint), result).output(0)]
 
 
-def _gather(node: Any) -> list:
+def _gather(node: Any) -> list[Any]:
     """tf.gather, because of the fault that sequences.gathered avoids."""
     x, indices, axis = (node.get_input(k) for k in range(3))
     return [sequences.gathered(x, indices, axis, node.get_attribute("batch_dims", 0)).output(0)]
 
 
-def _run_layer(num_outputs: int, node: Any, inputs: Any) -> list:
+def _run_layer(num_outputs: int, node: Any, inputs: Any) -> list[Any]:
     """The outputs of a layer. `inputs`: those of LayerRNN, by name; an absent input may be missing."""
     attrs = {n: node.get_attribute(n, default) for n, default in LAYER_ATTRS.items()}
     layer = sizes.layer_of({**_shapes(inputs), "output_h": None}, attrs)
@@ -188,7 +188,7 @@ def _biases(bias: Any, gates: Sequence[str], layer: Any, x: Any) -> dict[str, An
     return {name: split(ops.squeeze(row, constant(0))) for name, row in zip(("bw", "br"), rows)}
 
 
-def _stack(num_outputs: int, node: Any) -> list:
+def _stack(num_outputs: int, node: Any) -> list[Any]:
     """The CudnnRNN ops."""
     _refuse_folders(node)
     inputs = _inputs(node, _CUDNN_INPUTS)
@@ -212,7 +212,9 @@ def _stack(num_outputs: int, node: Any) -> list:
     return _results(num_outputs, output, list(map(turned, final)), time_major, x)
 
 
-def _run_stack(layout: Layout, params: Any, x: Any, states: list, lengths: Any) -> tuple[Any, list]:
+def _run_stack(
+    layout: Layout, params: Any, x: Any, states: list[Any], lengths: Any
+) -> tuple[Any, list[Any]]:
     """The output of the last layer, and the final states of all layers. All tensors have the batch first."""
     directions = 2 if layout.direction == "bidirectional" else 1
     cell = sequences.Cell(layout.rnn_mode, layout.num_units, _activation(layout))
@@ -267,7 +269,9 @@ def _blocks(layout: Layout, params: Any, layer: int, direction: int) -> sequence
     )
 
 
-def _results(num_outputs: int, output: Any, final: list, time_major: bool, x: Any) -> list:
+def _results(
+    num_outputs: int, output: Any, final: list[Any], time_major: bool, x: Any
+) -> list[Any]:
     """The outputs of the op. Outputs that only gradients read are scalars."""
     output = sequences.transposed(output, [1, 0, 2]).output(0) if time_major else output
     zero = ops.convert_like(constant(0), x).output(0)

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _random_arrays
+from tf_rnn_ops._comparison import random_arrays
 from tf_rnn_ops.params.keras.internals import flatten_layers, inputs_of_calls
 
 # The sizes of open dimensions: of the first dimension, and of other dimensions.
@@ -43,7 +43,7 @@ def batch_for(
     layers = flatten_layers(model)
     masked = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
     specs = keras.tree.flatten(signature)
-    steps = _random_arrays.least_steps((tuple(spec.shape) for spec in specs), time)
+    steps = random_arrays.least_steps((tuple(spec.shape) for spec in specs), time)
     integers, texts = _integers(layers, specs), _texts(layers, specs)
     rng = np.random.default_rng(seed)
     # An Input has float32 if nothing else is asked for, also for an Embedding.
@@ -58,7 +58,7 @@ def batch_for(
         may_be_words = is_embedded or (floats_are_words and len(spec.shape) <= 2)
         are_words = may_be_words and dtype.is_floating
         drawn = np.int32 if are_words else dtype.as_numpy_dtype
-        array = _random_arrays.array(
+        array = random_arrays.array(
             tuple(spec.shape), drawn, rng, batch_size, time, steps, integers, texts
         )
         array = _padded(array, masked) if padded else array
@@ -111,11 +111,11 @@ def _integers(layers: list[keras.layers.Layer], specs: list) -> Any:
 def _texts(layers: list[keras.layers.Layer], specs: list) -> Any:
     """Strings of words that the layers of a model know."""
     if not any(tf.as_dtype(spec.dtype) == tf.string for spec in specs):
-        return _random_arrays.TEXTS
+        return random_arrays.TEXTS
     words = _vocabulary(layers, keras.layers.TextVectorization)[:_MOST_WORDS]
     if words:
         return [" ".join(np.roll(words, -k)[: _WORDS - k % _WORDS]) for k in range(len(words))]
-    return _vocabulary(layers, keras.layers.StringLookup) or _random_arrays.TEXTS
+    return _vocabulary(layers, keras.layers.StringLookup) or random_arrays.TEXTS
 
 
 def _vocabulary(layers: list[keras.layers.Layer], cls: type[keras.layers.Layer]) -> list:

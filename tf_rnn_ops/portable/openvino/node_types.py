@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops._formats import unsupported_parts
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.portable import unsupported_parts
 
 # {rnn_mode: node of OpenVINO}.
 SEQUENCES = {

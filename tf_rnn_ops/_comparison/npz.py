@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 
 
 def arrays_of(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:

@@ -1,5 +1,6 @@
 """OpenVINO's extensions for our ops, for users that call OpenVINO's converter."""
 
+import importlib.util
 from typing import Any
 
 
@@ -34,9 +35,13 @@ def openvino_extensions() -> list[Any]:
         ...             tf.saved_model.load(folder), extension=tf_rnn_ops.portable.openvino_extensions())
         ...     assert "LSTMSequence" in {op.get_type_name() for op in converted.get_ops()}
     """
-    from tf_rnn_ops._formats import formats
+    if importlib.util.find_spec("openvino") is None:
+        raise ImportError(
+            "openvino_extensions() needs the package openvino: pip install 'tf_rnn_ops[openvino]'"
+        )
+    from tf_rnn_ops.portable.openvino import telemetry
 
-    formats.writer("openvino")  # raises ImportError without OpenVINO
-    from tf_rnn_ops._formats.openvino import extensions
+    with telemetry.off():  # importing OpenVINO sends an event
+        from tf_rnn_ops.portable.openvino.converting import extensions
 
     return extensions()

@@ -6,9 +6,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _random_batch
+from tf_rnn_ops._comparison import random_batch
 from tf_rnn_ops.keras._export import signatures
-from tf_rnn_ops.keras._export.streaming import NEXT, Stream
+from tf_rnn_ops.keras._export.streaming.stream import NEXT, Stream
 
 # The number of calls of a file for streaming.
 _CALLS = 4
@@ -169,7 +169,7 @@ class Steps:
 
 
 def _random(model: keras.Model, signature: list, **sizes: Any) -> Any:
-    return _refuse_empty(signature, _random_batch.batch_for(model, signature, **sizes))
+    return _refuse_empty(signature, random_batch.batch_for(model, signature, **sizes))
 
 
 def _given(signature: list, batch: Any) -> Any:

@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 from typing import Any, Callable, Iterator
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 
 _OFF = contextvars.ContextVar("_OFF", default=False)
 _STUB = "openvino.tools.ovc.telemetry_stub"  # OpenVINO's own, for users without openvino_telemetry
@@ -22,7 +22,7 @@ def off() -> Iterator[None]:
     if importlib.util.find_spec("openvino_telemetry") is not None:
         import openvino_telemetry
 
-        _patches.wrap(type(openvino_telemetry.Telemetry), "__call__", _stub_for_us)
+        patches.wrap(type(openvino_telemetry.Telemetry), "__call__", _stub_for_us)
     before = _OFF.set(True)
     try:
         yield
@@ -30,7 +30,7 @@ def off() -> Iterator[None]:
         _OFF.reset(before)
 
 
-def _stub_for_us(original: Callable) -> Callable:
+def _stub_for_us(original: Callable[..., Any]) -> Callable[..., Any]:
     """`original`: the function that makes the only Telemetry of a process, or returns it."""
 
     def call(cls: Any, *arguments: Any, **keywords: Any) -> Any:

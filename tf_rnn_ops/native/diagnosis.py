@@ -11,8 +11,9 @@ import sys
 from types import ModuleType
 from typing import Callable, TypeVar
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.native import gpu_info, loader, machine, xla
+from tf_rnn_ops.native.versions import VERSION
 
 _T = TypeVar("_T")
 
@@ -31,7 +32,7 @@ def info() -> list[tuple[str, str]]:
         True
     """
     facts = [
-        ("tf_rnn_ops", _try(_package_version)),
+        ("tf_rnn_ops", VERSION),
         ("Python", f"{platform.python_version()} at {sys.executable}"),
         ("NumPy", _try(_numpy)),
         ("System", _try(machine.system)),
@@ -81,12 +82,6 @@ def _folder(tf: ModuleType) -> pathlib.Path:
     return pathlib.Path(str(tf.__file__)).parent
 
 
-def _package_version() -> str:
-    import tf_rnn_ops
-
-    return tf_rnn_ops.__version__
-
-
 def _numpy() -> str:
     import numpy as np
 
@@ -100,12 +95,8 @@ def _keras() -> str:
 
 
 def _stepper() -> str:
-    from tf_rnn_ops import stepper  # first, for its sentence if the library is missing
-
-    # isort: split
-    from tf_rnn_ops import _tf_rnn_ops_step_python as library
-
-    return f"{library.__file__} ({stepper.isa()})"
+    library = loader.stepper_library()
+    return f"{library.__file__} ({library.isa()})"
 
 
 def _library() -> str:

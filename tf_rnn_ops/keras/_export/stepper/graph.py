@@ -1,24 +1,20 @@
-"""Steppers of Keras models: the graph of a model, layer by layer, for tf_rnn_ops.stepper."""
+"""The graph of a model, layer by layer, for tf_rnn_ops.stepper."""
 
 from __future__ import annotations
 
 import inspect
-import warnings
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _checks, _step_file
-from tf_rnn_ops._one_line import one_line
-from tf_rnn_ops.keras._export import signatures, step_layers, time_axes
+from tf_rnn_ops._step import file_format
+from tf_rnn_ops.keras._export import time_axes
 from tf_rnn_ops.keras._export.outputs import named
-from tf_rnn_ops.keras._export.streaming import NEXT, Stream
-from tf_rnn_ops.keras.dispatch import environment
-
-if TYPE_CHECKING:  # its library is missing on some machines, where files are only written
-    from tf_rnn_ops.stepper import Stepper, Tensor
+from tf_rnn_ops.keras._export.stepper import layers
+from tf_rnn_ops.keras._export.stepper.values import Value
+from tf_rnn_ops.keras._export.streaming.stream import NEXT, Stream
 
 _PREFIX = "TfRnnOps>"
 # BlockLSTMV2 as LayerRNN: the attributes that it does not have.
@@ -54,193 +50,6 @@ _LIMITS: dict[Any, tuple[int, int]] = {
     dtype: (max(dtype.min, tf.int32.min), min(dtype.max, tf.int32.max))
     for dtype in (tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64)
 } | {tf.bool: (0, 1)}
-
-
-class Value(NamedTuple):
-    """A tensor between two layers.
-
-    Attributes:
-        name: Its name in the file.
-        has_time: Whether its second dimension is the time of the stream.
-    """
-
-    name: str
-    has_time: bool
-
-
-def stepper(
-    model: keras.Model,
-    batch_size: int | None = None,
-    time: int | None = None,
-    threads: int = 1,
-    input_signature: Any = None,
-) -> Stepper:
-    """Makes a stepper: the model, called step by step with numpy arrays, without TensorFlow's time for a call.
-
-    The layers of Keras are converted first, as in convert(). The model does not change. The stepper has a copy of its
-    weights; Stepper.update(model) takes over others.
-
-    Args:
-        model: A Keras 3 model that is built. Its recurrent layers and causal convolutions keep their states from
-            call to call, as in export(streaming=True). It may have LSTM, GRU, SimpleRNN, the layers and stacks of
-            this package, Dense, Conv1D, Embedding, activations, normalization over features, and layers that
-            combine or reshape features, in any graph.
-        batch_size: B, the number of streams. None is that of the model's Input, or 1 if it is open.
-        time: T, the number of steps of a call. None is that of the model's Input, or 1 if it is open. The sizes of
-            the first batch of a model without an Input are open, with a warning if `time` is None.
-        threads: The most threads of a call, including the caller's.
-        input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each argument of the
-            model. None uses the inputs of the model.
-
-    Returns:
-        A tf_rnn_ops.stepper.Stepper, whose states are zeros.
-
-    Raises:
-        TypeError: model is not a Keras 3 model.
-        ValueError: A layer cannot stream, or is none of these; or the model does not accept a number or
-            input_signature.
-
-    Example:
-        >>> import keras
-        >>> import numpy as np
-        >>> import tf_rnn_ops.keras
-        >>> model = keras.Sequential(
-        ...     [keras.Input((None, 3)), keras.layers.GRU(4, return_sequences=True), keras.layers.Dense(2)]
-        ... )
-        >>> stepper = tf_rnn_ops.keras.stepper(model)
-        >>> x = np.random.default_rng(0).normal(size=(1, 5, 3)).astype("float32")
-        >>> y = np.concatenate([stepper(x[:, t : t + 1]) for t in range(5)], axis=1)
-        >>> bool(np.allclose(y, model(x), atol=1e-5))
-        True
-    """
-    from tf_rnn_ops.stepper import Stepper
-
-    environment.check_model(model)
-    _checks.check_open_sizes(batch_size=batch_size, time=time)
-    _checks.check_size("threads", threads)
-    signature = signatures.named_for_users(signatures.of(model, input_signature))
-    opens = signatures.are_of_a_batch(model, input_signature)
-    found = _content(model, signature, batch_size, time, opens)
-    made = Stepper(found, batch_size, time, threads)
-    steps = next((spec.shape[1] for spec in keras.tree.flatten(signature) if _has_steps(spec)), 1)
-    if opens and time is None and steps not in (None, made.time):
-        warnings.warn(
-            f"The model {model.name!r} has no keras.Input, so T of the stepper is {made.time} instead of the {steps} steps "
-            "of the model's first batch. `time` gives another T.",
-            stacklevel=2,
-        )
-    return made
-
-
-def content(
-    model: keras.Model, batch_size: int, time: int, inputs: Sequence[Tensor] | None = None
-) -> bytes:
-    """The content of a file for a stepper of B and T, with any B and T that the model accepts.
-
-    Args:
-        model: A Keras model.
-        batch_size: B.
-        time: T.
-        inputs: The inputs of a stepper that the content is for, or None.
-
-    Raises:
-        TypeError: model is not a Keras 3 model.
-        ValueError: A layer cannot stream, or a stepper has no such layer.
-    """
-    environment.check_model(model)
-    signature = _signature_for(model, inputs or ())
-    return _content(model, signature, batch_size, time, opens=True)
-
-
-def _signature_for(model: keras.Model, inputs: Sequence[Tensor]) -> list:
-    """The signature of a model for a stepper with some inputs."""
-    # Keras records the first argument only of a model of a class, and not every structure of it.
-    arguments = [tf.TensorSpec(None, tensor.dtype, tensor.name) for tensor in inputs]
-    signature = signatures.recorded_or(model, arguments)
-    specs = keras.tree.flatten(signature)
-    if len(specs) != len(inputs):  # with states as inputs
-        return signatures.named_for_users(signatures.of(model, None))
-    # The stepper may have been made with another signature.
-    known = iter(inputs)
-
-    def of_stepper(spec: tf.TensorSpec) -> tf.TensorSpec:
-        tensor = next(known)
-        shape = [None, *tensor.shape[1:]]
-        if tensor.has_time:
-            shape[1] = None
-        # A model of a class has recorded words as floats. An Input of int64 is int32 in a stepper.
-        is_recorded = tensor.dtype == "int32" and spec.dtype.is_floating
-        return tf.TensorSpec(shape, tensor.dtype if is_recorded else spec.dtype, spec.name)
-
-    return keras.tree.map_structure(of_stepper, signature)
-
-
-def _content(
-    model: keras.Model, signature: list, batch_size: int | None, time: int | None, opens: bool
-) -> bytes:
-    """The content of a file with the sizes of a signature, where those that are not B and T are open.
-
-    Args:
-        model: The model.
-        signature: The signature of its arguments.
-        batch_size: B, or None.
-        time: T, or None.
-        opens: Whether the number of steps of the signature is open.
-    """
-    from tf_rnn_ops.keras._export import export
-
-    specs = keras.tree.flatten(signature)
-    if batch_size is not None and not signatures.has_open_batch(specs):
-        names = [spec.name for spec in specs if spec.shape.rank and spec.shape[0] != batch_size]
-        signature = signatures.with_size(signature, 0, None, names)
-    with export.on_ops(model) as ours:
-        return graph_of(ours, signature, time, opens or time is not None).content
-
-
-def _has_steps(spec: tf.TensorSpec) -> bool:
-    return (spec.shape.rank or 0) > 1
-
-
-def graph_of(
-    model: keras.Model, signature: list, time: int | None = None, opens: bool = False
-) -> "Graph":
-    """The graph of a model for a file.
-
-    Args:
-        model: A model on the layers of this package.
-        signature: The signature of its arguments.
-        time: T. None is that of the signature, or any if it is open.
-        opens: Whether the file has any T, if the model accepts any.
-
-    Raises:
-        ValueError: A layer cannot stream, or a stepper has no such layer.
-    """
-    from tf_rnn_ops.keras._export import export
-
-    try:
-        # WHY two: for one step some layers run Keras's implementation.
-        stream = Stream(model, signature, 2)
-    except Exception:
-        # The model does not accept two, or there is an error that the next line finds.
-        stream = export.stream_of(model, signature, time, opens)
-    is_open = opens and stream.sequences
-    steps = None if is_open else time or _steps_of(signature, stream)
-    try:
-        return Graph(stream, steps)
-    except Exception as error:  # Keras adds lines to the errors of its layers
-        raise ValueError(one_line(error)) from error
-
-
-def _steps_of(signature: list, stream: Stream) -> int | None:
-    """The steps of a call that a signature has; None if they are open."""
-    specs = [spec for spec in keras.tree.flatten(signature) if spec.name in stream.all_sequences]
-    known = {spec.shape[1]: spec.name for spec in specs if spec.shape[1] is not None}
-    if len(known) > 1:
-        raise ValueError(
-            f"The sequences of a stepper must have one number of steps in a call, but {list(known.values())} have "
-            f"{list(known)}. `time` gives all of them another number, if the model accepts it."
-        )
-    return next(iter(known), None)
 
 
 class Graph:
@@ -296,13 +105,13 @@ class Graph:
         function = tf.function(trace, autograph=False).get_concrete_function(*signature)
         if not outputs:
             raise ValueError(
-                f"A stepper cannot run the model, because all of its outputs are states. {step_layers.ADVICE}"
+                f"A stepper cannot run the model, because all of its outputs are states. {layers.ADVICE}"
             )
         weights = function(*keras.tree.map_structure(_zeros, signature))
         self._arrays |= {name: tensor.numpy() for name, tensor in weights.items()}
         self._cast(outputs)
         graph = {**self._sizes(), "inputs": self._inputs, "nodes": self.nodes, "outputs": outputs}
-        return _step_file.content(graph, self._arrays)
+        return file_format.content(graph, self._arrays)
 
     def _cast(self, outputs: list[dict[str, str]]) -> None:
         """Adds the nodes of int32 inputs that are read as float32."""
@@ -346,7 +155,7 @@ class Graph:
             if spec.dtype not in (tf.float32, tf.float64) and spec.dtype not in _LIMITS:
                 raise ValueError(
                     f"A stepper cannot run the model, because its input {spec.name!r} is {spec.dtype.name}; float32, "
-                    f"float64, bool and integers are possible. {step_layers.ADVICE}"
+                    f"float64, bool and integers are possible. {layers.ADVICE}"
                 )
             # tokens() makes float ones of Embedding int32.
             dtype = "int32" if spec.dtype in _LIMITS else "float32"
@@ -409,7 +218,7 @@ class Graph:
             return found
         if (state := self._state_names.get(tensor.ref())) is not None:
             raise ValueError(
-                f"A stepper cannot run {user}, because it reads the input {state!r}, which is a state. {step_layers.ADVICE}"
+                f"A stepper cannot run {user}, because it reads the input {state!r}, which is a state. {layers.ADVICE}"
             )
         if tensor.ref() in self._states:
             node, k = self._states[tensor.ref()]
@@ -420,7 +229,7 @@ class Graph:
             try:
                 found = self._of_op(tensor, user)
             except ValueError as error:
-                raise ValueError(f"A stepper cannot run {maker}. {step_layers.ADVICE}") from error
+                raise ValueError(f"A stepper cannot run {maker}. {layers.ADVICE}") from error
         else:
             found = self._of_op(tensor, user)
         self._values[tensor.ref()] = found
@@ -443,11 +252,11 @@ class Graph:
     def _of_op(self, tensor: tf.Tensor, user: str) -> Value:
         """The Value of an operation outside of the layers, such as x + y."""
         op = tensor.op
-        computes = op.type in _ACTIVATION_OPS or op.type in step_layers.COMBINES
+        computes = op.type in _ACTIVATION_OPS or op.type in layers.COMBINES
         if computes and tensor.dtype != tf.float32:
             raise ValueError(
                 f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs, because it computes in "
-                f"{tensor.dtype.name}, and a stepper in float32. {step_layers.ADVICE}"
+                f"{tensor.dtype.name}, and a stepper in float32. {layers.ADVICE}"
             )
         if op.type in _ACTIVATION_OPS:
             x = self.value(op.inputs[0], user)
@@ -462,21 +271,21 @@ class Graph:
             )
         if (scaled := self._scaled(op, user)) is not None:
             return scaled
-        if op.type in step_layers.COMBINES and op.inputs[0].shape == op.inputs[1].shape:
+        if op.type in layers.COMBINES and op.inputs[0].shape == op.inputs[1].shape:
             inputs = [self.value(x, user) for x in op.inputs]
             return self.add(
                 "combine",
                 op.name,
                 inputs,
                 inputs[0].has_time,
-                function=step_layers.COMBINES[op.type],
+                function=layers.COMBINES[op.type],
             )
         if op.type == "ConcatV2" and _is_last_axis(op):
             inputs = [self.value(x, user) for x in op.inputs[:-1]]
             return self.add("concatenate", op.name, inputs, inputs[0].has_time)
         raise ValueError(
             f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for it"
-            f"{', such as Rescaling for x * scale + offset' if op.type in _ARITHMETIC else ''}. {step_layers.ADVICE}"
+            f"{', such as Rescaling for x * scale + offset' if op.type in _ARITHMETIC else ''}. {layers.ADVICE}"
         )
 
     def _scaled(self, op: tf.Operation, user: str) -> Value | None:
@@ -494,7 +303,7 @@ class Graph:
                 raise ValueError(
                     f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs, because its constant "
                     f"has the shape {list(constant.shape)}: one number, or one for each of the {size} features, is "
-                    f"possible. {step_layers.ADVICE}"
+                    f"possible. {layers.ADVICE}"
                 )
             weights[name] = np.broadcast_to(constant.reshape(-1), [size])
         return self.add("scale", op.name, [x], x.has_time, weights=weights)
@@ -505,7 +314,7 @@ class Graph:
             return original(layer, *args, **kwargs)
         if time_axes.is_recurrent(layer):
             return self._run_recurrent(original, layer, *args, **kwargs)
-        make = step_layers.maker_of(layer)
+        make = layers.maker_of(layer)
         if make is None:
             # Its layers may have nodes of their own.
             result = original(layer, *args, **kwargs)
@@ -522,15 +331,15 @@ class Graph:
         finally:
             self._inside = False
         inputs, args, kwargs = _split(layer, args, kwargs)
-        step_layers.check_call(layer, *args, **kwargs)
-        step_layers.check_inputs(layer, inputs)
+        layers.check_call(layer, *args, **kwargs)
+        layers.check_inputs(layer, inputs)
         self._values[_source(result).ref()] = make(self, layer, inputs, result)
         return result
 
     def _run_recurrent(
         self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
     ) -> Any:
-        step_layers.check_call(layer)
+        layers.check_call(layer)
         graph = tf.compat.v1.get_default_graph()
         before = len(graph.get_operations())
         self._inside = True
@@ -554,14 +363,14 @@ class Graph:
         for k, op in enumerate(ops):
             if k and _before(op) is not ops[k - 1]:
                 raise ValueError(
-                    f"A stepper cannot run {kind}, because its cells are not in a row. {step_layers.ADVICE}"
+                    f"A stepper cannot run {kind}, because its cells are not in a row. {layers.ADVICE}"
                 )
             # The states of the cells are in a row.
             node, value = self._add_recurrent(layer, op, value, states[len(made) :])
             made += [(node, j) for j in range(1, len(node["states"]) + 1)]
         if not ops or len(made) != len(states):
             raise ValueError(
-                f"A stepper cannot run {kind}, because it runs Keras's implementation: explain(model) tells why. {step_layers.ADVICE}"
+                f"A stepper cannot run {kind}, because it runs Keras's implementation: explain(model) tells why. {layers.ADVICE}"
             )
         if not layer.return_sequences:
             value = self.add("last_step", f"{layer.name}_last", [value], False)
@@ -582,7 +391,7 @@ class Graph:
         states = states[: 2 if attrs["rnn_mode"] == "lstm" else 1]
         if not states or None in states:
             raise ValueError(
-                f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {step_layers.ADVICE}"
+                f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {layers.ADVICE}"
             )
         node: dict[str, Any] = {"op": "rnn", "name": layer.name, "kind": _KINDS[kind]}
         node |= {"inputs": [x.name], "outputs": [name], "states": states}

@@ -7,10 +7,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops._one_line import one_line
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras._convert import layer_calls
-from tf_rnn_ops.keras._export import signatures, streamable, time_axes
+from tf_rnn_ops.keras._export import signatures, time_axes
 from tf_rnn_ops.keras._export.outputs import named
+from tf_rnn_ops.keras._export.streaming import refusals
 from tf_rnn_ops.keras._internals.tensors import mask_of
 
 # The suffix of the output that has the next value of an input that is a state.
@@ -61,7 +62,7 @@ class Stream:
         """
         self._model = model
         axes = time_axes.find(model, signature, time)
-        streamable.check(model, axes.calls)
+        refusals.check(model, axes.calls)
         arguments = _of_steps(signature, axes, time, opens)
         known = [s.shape[1] for s in keras.tree.flatten(signature) if s.name in axes.longer]
         self.opened = next(filter(None, known), None) if opens and time is None else None
@@ -151,6 +152,14 @@ class Stream:
             del results[output]
             next_states[f"{name}{NEXT}"] = tf.cast(new, given[k].dtype)
         return results | next_states, names
+
+
+def stream_of(model: keras.Model, signature: list, time: int | None, opens: bool = False) -> Stream:
+    """The Stream of a model, with one sentence for an error of any kind."""
+    try:
+        return Stream(model, signature, time, opens)
+    except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
+        raise ValueError(one_line(error)) from error
 
 
 def _output_of_state(

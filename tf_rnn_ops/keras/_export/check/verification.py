@@ -9,13 +9,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import _comparison
-from tf_rnn_ops._comparison import LIMITS, Comparison, Limits
-from tf_rnn_ops._one_line import one_line
-from tf_rnn_ops.keras._export import feeds, time_axes
-from tf_rnn_ops.keras._export.int8_error import Int8Error, is_quantized
+from tf_rnn_ops._comparison import differences
+from tf_rnn_ops._comparison.differences import LIMITS, Comparison, Limits
+from tf_rnn_ops._python.one_line import one_line
+from tf_rnn_ops.keras._export import time_axes
+from tf_rnn_ops.keras._export.check import feeds
+from tf_rnn_ops.keras._export.check.int8_error import Int8Error, is_quantized
 from tf_rnn_ops.keras._export.outputs import Outputs
-from tf_rnn_ops.keras._export.streaming import Stream
+from tf_rnn_ops.keras._export.streaming.stream import Stream
 from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.timing import take_turns
@@ -161,7 +162,7 @@ class _Reference:
         return min(comparison, self._worst(got, want), key=lambda one: one.excess)
 
     def _worst(self, got: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> Comparison:
-        return _comparison.worst(got, want, self._limits, self._tolerance, self._rounding)
+        return differences.worst(got, want, self._limits, self._tolerance, self._rounding)
 
 
 def _loaded(load: Callable[[], Callable]) -> Callable:
@@ -216,7 +217,7 @@ def _median_ms(*calls: Callable[[], Any]) -> list[float]:
 
 def _not_run(what: str, arguments: Any, error: Exception) -> ValueError:
     return ValueError(
-        f"The {what} does not run on {_shapes(arguments)}: {one_line(error)} {_comparison.ADVICE}"
+        f"The {what} does not run on {_shapes(arguments)}: {one_line(error)} {differences.ADVICE}"
     )
 
 

@@ -98,8 +98,8 @@ def _is_one(tensor: Any, batch_dims: int) -> bool:
 
 
 def run(
-    cell: Cell, directions: list[Direction], x: Any, states: list, lengths: Any
-) -> tuple[Any, list]:
+    cell: Cell, directions: list[Direction], x: Any, states: list[Any], lengths: Any
+) -> tuple[Any, list[Any]]:
     """Adds the nodes of one layer.
 
     Args:
@@ -133,7 +133,7 @@ def _turned(x: Any, lengths: Any) -> Any:
 
 
 def _padded(
-    cell: Cell, direction: Direction, x: Any, states: list, lengths: Any, valid: Any
+    cell: Cell, direction: Direction, x: Any, states: list[Any], lengths: Any, valid: Any
 ) -> Any:
     """One direction, forwards; see Note [Lengths in OpenVINO]."""
     zero = ops.convert_like(constant(0), x)
@@ -156,22 +156,23 @@ def _padded(
     return ops.select(valid, output, zero), [h, *final[1:]]
 
 
-def _node(cell: Cell, directions: list[Direction], x: Any, states: list) -> Any:
+def _node(
+    cell: Cell, directions: list[Direction], x: Any, states: list[Any]
+) -> tuple[Any, list[Any]]:
     """The node that runs all steps."""
     order = _GATES[cell.rnn_mode]
     w, r = (_stacked([_rows(d[k], order) for d in directions]) for k in (0, 1))
     b = _stacked([_bias(cell, d, order) for d in directions])
     tensors = [x, *states, ops.broadcast(size(x, 1), size(x, 0)), w, r, b]
-    result = _NODES.get(cell.rnn_mode, _simple)(
-        *tensors, cell, "bidirectional" if len(directions) > 1 else "forward"
-    )
+    add: Callable[..., Any] = _NODES.get(cell.rnn_mode, _simple)
+    result = add(*tensors, cell, "bidirectional" if len(directions) > 1 else "forward")
     output, *final = result.outputs()
     output = transposed(output, [0, 2, 1, 3])  # [B, D, T, H]
     width = cell.units * len(directions)
     return ops.reshape(output, constant([0, 0, width]), special_zero=True).output(0), final
 
 
-def _stacked(tensors: list) -> Any:
+def _stacked(tensors: list[Any]) -> Any:
     return ops.concat([ops.unsqueeze(t, constant(0)) for t in tensors], 0)
 
 
@@ -214,4 +215,4 @@ def _simple(
     return ops.rnn_sequence(*tensors, cell.units, direction, [cell.activation])
 
 
-_NODES: dict[str, Callable] = {"lstm": _lstm, "gru": _gru, "gru_reset_before": _gru}
+_NODES: dict[str, Callable[..., Any]] = {"lstm": _lstm, "gru": _gru, "gru_reset_before": _gru}

@@ -1,15 +1,14 @@
 """The layers that a stepper has nodes for, besides recurrent layers: from a layer of Keras to nodes of the file."""
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-if TYPE_CHECKING:
-    from tf_rnn_ops.keras._export.stepping import Graph, Value
+from tf_rnn_ops.keras._export.stepper.values import Nodes, Value
 
-_Maker = Callable[["Graph", keras.layers.Layer, Any, Any], "Value"]
+_Maker = Callable[[Nodes, keras.layers.Layer, Any, Any], Value]
 
 ADVICE = (
     "If the model streams, export(model, folder, streaming=True) writes it as a SavedModel, and most models for ONNX "
@@ -59,7 +58,7 @@ def maker_of(layer: keras.layers.Layer) -> _Maker | None:
     return _MAKERS.get(kind.__name__)
 
 
-def _input(graph: "Graph", layer: keras.layers.Layer, tensor: Any) -> "Value":
+def _input(graph: Nodes, layer: keras.layers.Layer, tensor: Any) -> Value:
     return graph.value(tensor, f"the layer {layer.name!r}")
 
 
@@ -98,11 +97,11 @@ def _array(layer: keras.layers.Layer, name: str) -> np.ndarray:
         return keras.ops.convert_to_numpy(getattr(layer, name)).astype(np.float32)
 
 
-def _identity(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _identity(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     return _input(graph, layer, inputs)
 
 
-def _combine(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _combine(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     values = [_input(graph, layer, tensor) for tensor in inputs]
     if any(tensor.shape != inputs[0].shape for tensor in inputs):
         raise _refuse(layer, f"its inputs have the shapes {[list(t.shape) for t in inputs]}")
@@ -110,14 +109,14 @@ def _combine(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
     return graph.add("combine", layer.name, values, values[0].has_time, function=function)
 
 
-def _concatenate(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _concatenate(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     values = [_input(graph, layer, tensor) for tensor in inputs]
     if layer.axis not in (-1, result.shape.rank - 1):
         raise _refuse(layer, f"it joins axis {layer.axis}; axis=-1 is possible")
     return graph.add("concatenate", layer.name, values, values[0].has_time)
 
 
-def _activated(graph: "Graph", layer: keras.layers.Layer, value: "Value", function: Any) -> "Value":
+def _activated(graph: Nodes, layer: keras.layers.Layer, value: Value, function: Any) -> Value:
     """Adds the node of an activation, a function of keras.activations."""
     name = getattr(function, "__name__", type(function).__name__)
     known = getattr(keras.activations, name, None) is function
@@ -138,11 +137,11 @@ def _activated(graph: "Graph", layer: keras.layers.Layer, value: "Value", functi
     )
 
 
-def _activation(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _activation(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     return _activated(graph, layer, _input(graph, layer, inputs), layer.activation)
 
 
-def _relu(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _relu(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     value = _input(graph, layer, inputs)
     fields = {
         "alpha": float(layer.negative_slope),
@@ -153,7 +152,7 @@ def _relu(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -
     return graph.add("activation", layer.name, [value], value.has_time, activation="relu", **fields)
 
 
-def _elu(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _elu(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     value = _input(graph, layer, inputs)
     alpha = float(layer.alpha)
     return graph.add(
@@ -161,7 +160,7 @@ def _elu(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) ->
     )
 
 
-def _softmax(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _softmax(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     _check_last_axis(layer, result)
     value = _input(graph, layer, inputs)
     return graph.add("activation", layer.name, [value], value.has_time, activation="softmax")
@@ -173,7 +172,7 @@ def _check_last_axis(layer: keras.layers.Layer, result: Any) -> None:
         raise _refuse(layer, f"it has axis={layer.axis}; axis=-1 is possible")
 
 
-def _dense(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _dense(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     value = _input(graph, layer, inputs)
     op, fields, weights = "dense", {}, {"kernel": _array(layer, "kernel")}
     if _is_int8(layer):
@@ -213,7 +212,7 @@ def _check_quantizer(layer: keras.layers.Layer, quantizer: Any) -> None:
         raise _refuse(layer, "its inputs have another quantizer than AbsMaxQuantizer()")
 
 
-def _conv(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _conv(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     states, tensor = [], inputs
     if inputs.op.type == "ConcatV2" and (state := graph.state(inputs.op.inputs[0])) is not None:
         states, tensor = [state], inputs.op.inputs[1]
@@ -232,7 +231,7 @@ def _conv(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -
     return _activated(graph, layer, product, layer.activation)
 
 
-def _batch_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _batch_norm(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     _check_last_axis(layer, result)
     value = _input(graph, layer, inputs)
     factor = 1 / np.sqrt(_array(layer, "moving_variance") + np.float32(layer.epsilon))
@@ -245,7 +244,7 @@ def _batch_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: 
     return graph.add("scale", layer.name, [value], value.has_time, weights=weights)
 
 
-def _layer_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _layer_norm(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     if getattr(layer, "rms_scaling", False):
         raise _refuse(layer, "it has rms_scaling=True; RMSNormalization is possible")
     size = result.shape[-1]
@@ -256,26 +255,26 @@ def _layer_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: 
     return _norm(graph, layer, inputs, result, weights, centered=True)
 
 
-def _rms_norm(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _rms_norm(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     weights = {"scale": _array(layer, "scale"), "offset": np.zeros(result.shape[-1])}
     return _norm(graph, layer, inputs, result, weights, centered=False)
 
 
 def _norm(
-    graph: "Graph",
+    graph: Nodes,
     layer: keras.layers.Layer,
     inputs: Any,
     result: Any,
     weights: dict[str, np.ndarray],
     centered: bool,
-) -> "Value":
+) -> Value:
     _check_last_axis(layer, result)
     value = _input(graph, layer, inputs)
     fields = {"epsilon": float(layer.epsilon), "centered": centered}
     return graph.add("norm", layer.name, [value], value.has_time, weights=weights, **fields)
 
 
-def _rescaling(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _rescaling(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     value = _input(graph, layer, inputs)
     # One number a step has no features.
     size = 1 if value.has_time and result.shape.rank == 2 else result.shape[-1]
@@ -286,7 +285,7 @@ def _rescaling(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: A
     return graph.add("scale", layer.name, [value], value.has_time, weights=weights)
 
 
-def _normalization(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _normalization(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     value = _input(graph, layer, inputs)
     if layer.invert:
         raise _refuse(layer, "it has invert=True")
@@ -303,7 +302,7 @@ def _normalization(graph: "Graph", layer: keras.layers.Layer, inputs: Any, resul
     return value
 
 
-def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _embedding(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     value = graph.tokens(inputs, f"the layer {layer.name!r}")
     weights = {"table": _array(layer, "embeddings")}
     if _is_int8(layer):
@@ -312,7 +311,7 @@ def _embedding(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: A
     return graph.add("embedding", layer.name, [value], value.has_time, weights=weights)
 
 
-def _reshape(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _reshape(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     value = _input(graph, layer, inputs)
     target = getattr(layer, "target_shape", (-1,))
     if value.has_time and graph.time is None and target[:1] not in ((), (-1,)):
@@ -327,15 +326,13 @@ def _reshape(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
     return graph.add("reshape", layer.name, [value], value.has_time, dims=dims)
 
 
-def _flatten(graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any) -> "Value":
+def _flatten(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     if layer.data_format == "channels_first" and inputs.shape.rank > 2:
         raise _refuse(layer, "it has data_format='channels_first'")
     return _reshape(graph, layer, inputs, result)
 
 
-def _time_distributed(
-    graph: "Graph", layer: keras.layers.Layer, inputs: Any, result: Any
-) -> "Value":
+def _time_distributed(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     make = maker_of(layer.layer)
     value = _input(graph, layer, inputs)
     # These see the features of a step only, with time or without it.

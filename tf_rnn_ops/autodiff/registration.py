@@ -4,7 +4,7 @@ import pathlib
 import sys
 import warnings
 
-from tf_rnn_ops import _import_hook
+from tf_rnn_ops._python import import_hook
 from tf_rnn_ops.native import loader, xla
 
 # A registration imports modules that import TensorFlow: they must not begin another one.
@@ -13,8 +13,8 @@ _begun = False
 
 def install() -> None:
     """Registers now if TensorFlow is imported, otherwise at its import. Without TensorFlow nothing happens."""
-    if sys.modules.get("tensorflow", _import_hook) is not None:
-        _import_hook.after_import("tensorflow", _register)
+    if sys.modules.get("tensorflow", import_hook) is not None:
+        import_hook.after_import("tensorflow", _register)
 
 
 def _register() -> None:

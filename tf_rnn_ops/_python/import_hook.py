@@ -5,7 +5,7 @@ import importlib.machinery
 import sys
 from typing import Any, Callable
 
-from tf_rnn_ops import _patches
+from tf_rnn_ops._python import patches
 
 # The attribute of a module's spec that tells whether its import is running.
 _RUNNING = "_initializing"
@@ -30,7 +30,7 @@ class _Finder(importlib.abc.MetaPathFinder):
                 run(module)
                 self._function()
 
-            _patches.put(spec.loader, "exec_module", run_both)
+            patches.put(spec.loader, "exec_module", run_both)
         return spec
 
 

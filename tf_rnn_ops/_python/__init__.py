@@ -1,0 +1,1 @@
+"""Tools that Python lacks. They import the standard library only."""

@@ -1,0 +1,1 @@
+"""Steppers of Keras models, and their files."""

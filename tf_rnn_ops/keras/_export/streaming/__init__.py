@@ -1,0 +1,1 @@
+"""Models whose states are inputs and outputs."""
