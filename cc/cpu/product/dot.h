@@ -59,7 +59,7 @@ struct ColumnRows {
   T* sums[M];
 };
 
-// AddColumns for NV vectors of columns. Of the last one only the first `last` columns are valid.
+// AddColumns for NV vectors of columns. The last vector has `last` valid columns.
 template <typename T, int M, int NV>
 EIGEN_ALWAYS_INLINE void AddColumnTile(const T* w, int64_t stride, int64_t last, int64_t depth,
                                        const ColumnRows<T, M>& rows, int64_t at,
