@@ -279,6 +279,7 @@ class Calls {
         peak_(peak),
         lengths_(shape.problem.batch, static_cast<int32_t>(shape.problem.max_time)) {
     args_.problem = shape.problem;
+    args_.tensors = &tensors_;
     const RnnProblem& p = args_.problem;
     const int64_t rows = p.max_time * p.batch;
     args_.problem.lengths = {lengths_.data(), rows};
@@ -310,7 +311,7 @@ class Calls {
  private:
   void Input(Arg arg, int64_t n, float scale) {
     buffers_.push_back(std::make_unique<Buffer>(n, args_.problem.dtype, scale));
-    args_.tensors.SetInput(arg, buffers_.back()->get(), TypeOf(args_.problem.dtype), n);
+    tensors_.SetInput(arg, buffers_.back()->get(), TypeOf(args_.problem.dtype), n);
   }
   void QuantizedWeights(const RnnProblem& p) {
     const int64_t columns = p.num_gates() * p.num_units;
@@ -320,7 +321,7 @@ class Calls {
       auto* const values = static_cast<int8_t*>(buffers_.back()->get());
       for (int64_t i = 0; i < n; ++i)
         values[i] = static_cast<int8_t>(static_cast<int>(random() % 255) - 127);
-      args_.tensors.SetInput(arg, values, ElementType::kInt8, n);
+      tensors_.SetInput(arg, values, ElementType::kInt8, n);
     };
     matrix(Arg::kernel, p.input_size * columns);
     matrix(Arg::recurrent_kernel, p.num_units * columns);
@@ -329,7 +330,7 @@ class Calls {
   }
   void Output(Arg arg, int64_t n) {
     buffers_.push_back(std::make_unique<Buffer>(n * 4));
-    args_.tensors.SetOutput(arg, buffers_.back()->get(), TypeOf(args_.problem.dtype), n);
+    tensors_.SetOutput(arg, buffers_.back()->get(), TypeOf(args_.problem.dtype), n);
   }
 
   // Runs packing, and a forward pass on the packed weights.
@@ -345,8 +346,8 @@ class Calls {
 
   // The input y is the output of a forward pass.
   void RunBackward(Memory* kept) {
-    const CallTensors forward = args_.tensors;
-    CallTensors& t = args_.tensors = {};
+    const CallTensors forward = tensors_;
+    CallTensors& t = tensors_ = {};
     for (Arg arg : {Arg::input, Arg::input_h, Arg::input_c, Arg::params}) {
       t.SetInput(arg, forward.in(arg), forward.in_type(arg), forward.in_elements(arg));
       Output(arg, t.in_elements(arg));
@@ -391,6 +392,7 @@ class Calls {
   const double peak_;
   const std::vector<int32_t> lengths_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
+  CallTensors tensors_;
   RnnArgs args_ = {};
 };
 

@@ -68,7 +68,7 @@ struct CallArgs {
   Problem problem;
   ParallelFor parallel;
   MemorySource memory;
-  CallTensors tensors;
+  const CallTensors* tensors;
 };
 
 enum WeightLayout : int32_t {

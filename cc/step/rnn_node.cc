@@ -38,7 +38,7 @@ class RnnNode : public Node {
  private:
   Status ReadShapes(const NodeReader& reader, const OpSpec& op, const RnnAttrs& attrs,
                     CallShapes* shapes);
-  // Copies the weights, and sets the inputs of args_ that are weights.
+  // Copies the weights, and sets the inputs of tensors_ that are weights.
   Status ReadWeights(const NodeReader& reader, const OpSpec& op);
   Status Pack();
   void ForgetPacked();
@@ -49,6 +49,7 @@ class RnnNode : public Node {
   Value* output_ = nullptr;
   Value* outputs_of_states_[2] = {};
   State* states_[2] = {};
+  CallTensors tensors_;
   cpu::RnnArgs args_ = {};
   Block panels_;
   std::vector<std::pair<Arg, Block>> weights_;
@@ -114,7 +115,7 @@ Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op) {
     RNN_OPS_RETURN_IF_ERROR(copy.Resize(tensor->bytes()));
     if (tensor->bytes() > 0) std::memcpy(copy.as<void>(), tensor->data, tensor->bytes());
     if (tensor->elements > 0) {
-      args_.tensors.SetInput(spec.arg, copy.as<void>(), type, tensor->elements);
+      tensors_.SetInput(spec.arg, copy.as<void>(), type, tensor->elements);
     }
   }
   return Status();
@@ -142,10 +143,9 @@ Status RnnNode::Pack() {
 // Frees the matrices, which the panels replace. The kernels no longer read them, but they see that
 // the call has them.
 void RnnNode::ForgetPacked() {
-  CallTensors& tensors = args_.tensors;
   for (auto& [arg, copy] : weights_) {
     if (arg == Arg::peepholes || arg == Arg::layer_norm || arg == Arg::bias) continue;
-    tensors.SetInput(arg, panels_.as<void>(), tensors.in_type(arg), tensors.in_elements(arg));
+    tensors_.SetInput(arg, panels_.as<void>(), tensors_.in_type(arg), tensors_.in_elements(arg));
     copy = Block();
   }
 }
@@ -179,7 +179,8 @@ Status RnnNode::Make(NodeReader* reader) {
   RNN_OPS_RETURN_IF_ERROR(ReadShapes(*reader, *op, attrs, &shapes));
 
   RNN_OPS_RETURN_IF_ERROR(ReadWeights(*reader, *op));
-  args_.problem = cpu::MakeRnnProblem(shapes.config, kFloat32, args_.tensors);
+  args_.tensors = &tensors_;
+  args_.problem = cpu::MakeRnnProblem(shapes.config, kFloat32, tensors_);
   args_.problem.lengths.sum = reader->batch() * reader->max_time();
   RNN_OPS_RETURN_IF_ERROR(Pack());
 
@@ -212,14 +213,13 @@ Status RnnNode::Run(const Call& call) {
   constexpr Arg kBefore[] = {Arg::input_h, Arg::input_c};
   constexpr Arg kAfter[] = {Arg::output_h, Arg::output_c};
   args_.parallel = cpu::ParallelForOf(call.team);
-  CallTensors& tensors = args_.tensors;
   const auto type = ElementType::kFloat32;
-  tensors.SetInput(Arg::input, input_->in(), type, input_->elements());
-  tensors.SetOutput(Arg::output, output_->out(), type, output_->elements());
+  tensors_.SetInput(Arg::input, input_->in(), type, input_->elements());
+  tensors_.SetOutput(Arg::output, output_->out(), type, output_->elements());
   for (int k = 0; k < 2 && states_[k] != nullptr; ++k) {
     const State& state = *states_[k];
-    tensors.SetInput(kBefore[k], call.before(state), type, state.elements);
-    tensors.SetOutput(kAfter[k], call.after(state), type, state.elements);
+    tensors_.SetInput(kBefore[k], call.before(state), type, state.elements);
+    tensors_.SetOutput(kAfter[k], call.after(state), type, state.elements);
   }
   const int32_t code = cpu::Kernels().rnn_plan_run(&args_, plan_.as<void>(), /*reserve=*/nullptr);
   if (code != cpu::kDone) {

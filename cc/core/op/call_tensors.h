@@ -41,11 +41,12 @@ class CallTensors {
   int64_t out_elements(Arg arg) const { return outputs_[Index(arg)].elements; }
 
  private:
+  // WHY no initializers: one memset clears the arrays.
   template <typename Data>
   struct Tensor {
-    Data* data = nullptr;
-    int64_t elements = 0;
-    ElementType type = ElementType::kOther;
+    Data* data;
+    int64_t elements;
+    ElementType type;
   };
 
   template <typename T, typename Data>
@@ -58,8 +59,8 @@ class CallTensors {
     }
   }
 
-  Tensor<const void> inputs_[kNumArgs];
-  Tensor<void> outputs_[kNumArgs];
+  Tensor<const void> inputs_[kNumArgs] = {};
+  Tensor<void> outputs_[kNumArgs] = {};
 };
 
 }  // namespace rnn_ops

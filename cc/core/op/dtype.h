@@ -13,12 +13,12 @@ constexpr bool IsNarrow(Dtype dtype) { return SizeOf(dtype) == 2; }
 
 // The types of the elements of all tensors of a call.
 enum class ElementType : uint8_t {
+  kOther,  // not numbers of a network, such as lengths, seeds and opaque buffers
   kFloat32,
   kFloat64,
   kFloat16,
   kBFloat16,
   kInt8,
-  kOther,  // not numbers of a network, such as lengths, seeds and opaque buffers
 };
 
 constexpr ElementType TypeOf(Dtype dtype) {

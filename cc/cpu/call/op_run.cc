@@ -105,17 +105,16 @@ Status CheckReserveSpace(const ReserveSizes& sizes, Dtype dtype, const PartialSh
   return CheckReserveSpace(shape, longest).ok() ? Status() : exact;
 }
 
-// Sets the panels of a call with packed weights. If `packed` is empty or was packed for other
-// kernels, the call reads the unpacked weights. Returns InvalidArgument if `packed` belongs to
-// another network.
+// Sets the panels of a call with packed weights. If `packed` was packed for other kernels, the call
+// reads the unpacked weights. Returns InvalidArgument if `packed` belongs to another network.
 Status SetPanels(Host* host, RnnArgs* args) {
-  const int64_t bytes = host->ShapeOf(Arg::packed).dims[0];
-  if (bytes == 0) return Status();
   const RnnProblem& p = args->problem;
+  const CallTensors& t = *args->tensors;
   const PackedFormat format = Kernels().rnn_packed_format(&p);
   bool usable = false;
   RNN_OPS_RETURN_IF_ERROR(CheckPacked(MakePackedHeader(p, Kernels().vector_bytes, format.element),
-                                      format.bytes, args->tensors.in(Arg::packed), bytes, &usable));
+                                      format.bytes, t.in(Arg::packed), t.in_elements(Arg::packed),
+                                      &usable));
   if (!usable) return Status();
   const void* data = nullptr;
   RNN_OPS_RETURN_IF_ERROR(host->Aligned(Arg::packed, &data));
@@ -128,7 +127,7 @@ template <typename Args, typename Problem>
 Args ArgsOf(const Problem& problem, const CallTensors& tensors) {
   Args args = {};
   args.problem = problem;
-  args.tensors = tensors;
+  args.tensors = &tensors;
   return args;
 }
 
@@ -161,7 +160,7 @@ Status RunRnnForward(const RnnProblem& problem, const CallTensors& tensors, Host
     return host->NewReserve(sizes, data);
   };
   RnnArgs args = ArgsOf<RnnArgs>(problem, tensors);
-  if (tensors.in(Arg::packed) != nullptr) RNN_OPS_RETURN_IF_ERROR(SetPanels(host, &args));
+  if (tensors.in_elements(Arg::packed) > 0) RNN_OPS_RETURN_IF_ERROR(SetPanels(host, &args));
   if (!IsEmpty(problem)) return RunKernel(Kernels().rnn_forward, &args, host, reserve);
   CopyState(tensors, problem.dtype, Arg::input_h, Arg::output_h);
   CopyState(tensors, problem.dtype, Arg::input_c, Arg::output_c);
@@ -208,15 +207,13 @@ Status RunBlockLstmBackward(const BlockLstmProblem& problem, const CallTensors& 
 
 LinearRecurrenceProblem MakeLinearRecurrenceProblem(RnnMode mode, const RnnDims& dims, Dtype dtype,
                                                     bool transposed, const CallTensors& tensors) {
-  RnnAttrs attrs;
-  attrs.mode = mode;
   LinearRecurrenceProblem p;
   p.dtype = dtype;
   p.num_states = FactsOf(mode).has_c ? 2 : 1;
   p.transposed = transposed;
   p.has_gates = tensors.in(Arg::h_by_gates) != nullptr ||
                 (p.num_states > 1 && tensors.in(Arg::c_by_gates) != nullptr);
-  p.num_gates = attrs.num_gates();
+  p.num_gates = FactsOf(mode).gates;
   p.num_units = dims.num_units;
   p.max_time = dims.max_time;
   p.batch = dims.batch;

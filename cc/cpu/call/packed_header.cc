@@ -1,6 +1,5 @@
 #include "cc/cpu/call/packed_header.h"
 
-#include <cstddef>
 #include <cstring>
 #include <string>
 
@@ -15,10 +14,15 @@ constexpr uint64_t kMagic = 0x7466526e6e50636b;  // "tfRnnPck"
 // Increment this with every change of the panels.
 constexpr uint32_t kVersion = 1;
 
+struct Stored {
+  PackedHeader header;
+  uint64_t checksum;
+};
+
 uint64_t Checksum(const PackedHeader& header) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&header);
   Fnv1a hash;
-  for (size_t i = 0; i < offsetof(PackedHeader, checksum); ++i) hash.AddByte(bytes[i]);
+  for (size_t i = 0; i < sizeof(header); ++i) hash.AddByte(bytes[i]);
   return hash.value();
 }
 
@@ -39,8 +43,7 @@ bool SameNetwork(const PackedHeader& a, const PackedHeader& b) {
 }  // namespace
 
 PackedHeader MakePackedHeader(const RnnProblem& p, int32_t vector_bytes, int32_t element) {
-  PackedHeader h;
-  std::memset(&h, 0, sizeof(h));
+  PackedHeader h = {};
   h.magic = kMagic;
   h.version = kVersion;
   h.vector_bytes = vector_bytes;
@@ -53,24 +56,24 @@ PackedHeader MakePackedHeader(const RnnProblem& p, int32_t vector_bytes, int32_t
   h.num_units = p.num_units;
   h.input_size = p.input_size;
   h.num_proj = p.num_proj;
-  h.checksum = Checksum(h);
   return h;
 }
 
 void WritePackedHeader(const PackedHeader& header, void* packed) {
+  const Stored stored = {header, Checksum(header)};
   std::memset(packed, 0, kPackedHeaderBytes);
-  std::memcpy(packed, &header, sizeof(header));
+  std::memcpy(packed, &stored, sizeof(stored));
 }
 
 Status CheckPacked(const PackedHeader& expected, int64_t panel_bytes, const void* packed,
                    int64_t bytes, bool* usable) {
   *usable = false;
-  PackedHeader found;
-  std::memset(&found, 0, sizeof(found));
-  if (bytes >= kPackedHeaderBytes) std::memcpy(&found, packed, sizeof(found));
-  // Most calls have the expected header, whose checksum is right.
+  Stored stored = {};
+  if (bytes >= kPackedHeaderBytes) std::memcpy(&stored, packed, sizeof(stored));
+  const PackedHeader& found = stored.header;
+  // WHY no checksum of the expected header: it takes longer than the rest of the check.
   const bool same = std::memcmp(&found, &expected, sizeof(found)) == 0;
-  if (!same && (found.magic != kMagic || found.checksum != Checksum(found))) {
+  if (!same && (found.magic != kMagic || stored.checksum != Checksum(found))) {
     return InvalidArgument("packed must be the packed weights of ", Network(expected),
                            ", as the op that packs them returned them, but its ", bytes,
                            " bytes do not begin as such a tensor does.");

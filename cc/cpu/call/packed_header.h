@@ -13,8 +13,7 @@ namespace rnn_ops::cpu {
 // The offset of the panels; a multiple of the alignment that the kernels need.
 constexpr int64_t kPackedHeaderBytes = 128;
 
-// Plain data, stored without conversion. The bytes from sizeof(PackedHeader) to kPackedHeaderBytes
-// are zero.
+// Plain data, stored without conversion. A checksum of it, 8 bytes, and zeros follow.
 struct PackedHeader {
   uint64_t magic;
   // The kernels. Other kernels read the unpacked weights instead.
@@ -30,9 +29,8 @@ struct PackedHeader {
   int64_t num_units;   // H
   int64_t input_size;  // I
   int64_t num_proj;    // P
-  uint64_t checksum;   // of all fields above
 };
-static_assert(sizeof(PackedHeader) <= kPackedHeaderBytes);
+static_assert(sizeof(PackedHeader) == 72, "all bytes are fields");
 
 PackedHeader MakePackedHeader(const RnnProblem& problem, int32_t vector_bytes, int32_t element);
 

@@ -11,7 +11,7 @@ namespace rnn_ops::cpu {
 // Increment this with every change of this table, and with every change of the meaning of what
 // crosses it: kernel_args.h and op_spec.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
 // Changes of the layout, such as another order of fields, also change kKernelLayout.
-constexpr int32_t kKernelTableVersion = 21;
+constexpr int32_t kKernelTableVersion = 22;
 
 // No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
 // has validated every argument. The kernels return a KernelResult.

@@ -51,7 +51,7 @@ template <typename T>
 void SetPeepholes(const BlockLstmArgs& args, const Sizes<T>& s, T* padded,
                   BlockLstmTensors<T>* tensors) {
   if (!args.problem.use_peephole) return;
-  const CallTensors& t = args.tensors;
+  const CallTensors& t = *args.tensors;
   tensors->wci = PadPeepholes({t.in<T>(Arg::wci), t.in<T>(Arg::wcf), t.in<T>(Arg::wco)}, s, padded);
   tensors->wcf = padded + s.padded;
   tensors->wco = padded + 2 * s.padded;
@@ -105,7 +105,7 @@ class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
   explicit BlockLstmForwardPass(const BlockLstmArgs& args) : Base(args, /*packs=*/true) {}
 
   KernelResult Run(const BlockLstmArgs& args, void*) {
-    const CallTensors& t = args.tensors;
+    const CallTensors& t = *args.tensors;
     ForwardLayer<T>& layer = plan_.layer;
     const Sizes<T>& s = layer.sizes;
     auto out = [&t](Arg arg) { return t.out<T>(arg); };
@@ -146,7 +146,7 @@ class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
   explicit BlockLstmBackwardPass(const BlockLstmArgs& args) : Base(args) {}
 
   KernelResult Run(const BlockLstmArgs& args, void*) {
-    const CallTensors& t = args.tensors;
+    const CallTensors& t = *args.tensors;
     BackwardLayer<T>& layer = plan_.layer;
     const Sizes<T>& s = layer.sizes;
     SetRows(t);

@@ -46,7 +46,7 @@ class WidenedPass {
   explicit WidenedPass(const Args& args) : pass_(args) {
     Arena measured;
     Widened<Narrow> nothing(measured, nullptr);
-    Widen(args.tensors, pass_, nothing);
+    Widen(*args.tensors, pass_, nothing);
     widened_bytes_ = measured.bytes();
   }
 
@@ -59,8 +59,9 @@ class WidenedPass {
   KernelResult Run(const Args& args, void* reserve) {
     Arena arena(widened_);
     Widened<Narrow> widened(arena, &args.parallel);
+    const CallTensors tensors = Widen(*args.tensors, pass_, widened);
     Args wide = args;
-    wide.tensors = Widen(args.tensors, pass_, widened);
+    wide.tensors = &tensors;
     const KernelResult result = pass_.Run(wide, reserve);
     if (result == kDone) widened.Round();
     return result;

@@ -212,7 +212,7 @@ class LinearPass {
 
   KernelResult Run(const LinearRecurrenceArgs& args, void*) const {
     if (p_.has_gates) PackWeights(args);
-    const LinearTensors<T> tensors = LinearTensorsOf<T>(p_, args.tensors);
+    const LinearTensors<T> tensors = LinearTensorsOf<T>(p_, *args.tensors);
     const int64_t slices = split_.slices;
     Parallel(args.parallel, slices, split_.ns, [&](int64_t i) {
       const int64_t j0 = p_.batch * i / slices, j1 = p_.batch * (i + 1) / slices;
@@ -228,7 +228,7 @@ class LinearPass {
   int64_t width() const { return p_.transposed ? p_.num_units : gates(); }
 
   void PackWeights(const LinearRecurrenceArgs& args) const {
-    const T* const weights = args.tensors.in<T>(Arg::recurrent_kernel);
+    const T* const weights = args.tensors->in<T>(Arg::recurrent_kernel);
     const MatrixView<const T> view = p_.transposed ? MatrixView<const T>{weights, 1, gates()}
                                                    : MatrixView<const T>{weights, gates(), 1};
     const int64_t ns = NsToPack(depth() * width() * static_cast<int64_t>(sizeof(T))) + split_.ns;

@@ -419,7 +419,9 @@ RnnRun::RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inpu
 int32_t RnnRun::Forward() { return Forward(/*packed=*/nullptr); }
 
 int32_t RnnRun::ForwardPacked() {
+  CallTensors tensors;
   RnnArgs a = {};
+  a.tensors = &tensors;
   a.problem = case_.problem;
   // The shape of the input and its lengths must have no effect.
   a.problem.max_time = a.problem.batch = -1;
@@ -430,7 +432,7 @@ int32_t RnnRun::ForwardPacked() {
   a.parallel = team.Get();
   a.memory = memory.Get();
   for (const auto& field : kRnnInputs) {
-    if (IsWeight(field.arg)) SetInputs({field}, &a.tensors);
+    if (IsWeight(field.arg)) SetInputs({field}, &tensors);
   }
   a.panels = packed.data();
   NoteExecuted(table_, CodeOf(table_, a.problem));
@@ -445,7 +447,9 @@ int32_t RnnRun::ForwardPacked() {
 
 int32_t RnnRun::Forward(void* packed) {
   ProvideOutputs(kRnnOutputs);
+  CallTensors tensors;
   RnnArgs a = {};
+  a.tensors = &tensors;
   RnnProblem& p = a.problem = case_.problem;
   p.lengths = reference::LengthsOf(case_.lengths);
   p.weights_packed = packed != nullptr;
@@ -453,13 +457,13 @@ int32_t RnnRun::Forward(void* packed) {
   GuardedMemory memory(options_.fill);
   a.parallel = team.Get();
   a.memory = memory.Get();
-  SetInputs(kRnnInputs, &a.tensors);
-  SetOutputs(kRnnOutputs, &a.tensors);
+  SetInputs(kRnnInputs, &tensors);
+  SetOutputs(kRnnOutputs, &tensors);
   a.panels = packed;
   for (const auto& field : kRnnInputs) {
     const bool read = field.arg == Arg::bias && p.has_layer_norm;
     if (packed != nullptr && IsWeight(field.arg) && !read) {
-      a.tensors.SetInput(field.arg, nullptr, ElementType::kOther, 0);
+      tensors.SetInput(field.arg, nullptr, ElementType::kOther, 0);
     }
   }
   NoteExecuted(table_, CodeOf(table_, p));
@@ -481,6 +485,8 @@ int32_t RnnRun::RunKeptPlan(const RnnArgs& args) {
   {
     // Copies of everything that the last run has elsewhere.
     RnnArgs first = args;
+    CallTensors tensors = *args.tensors;
+    first.tensors = &tensors;
     std::vector<std::unique_ptr<GuardedBuffer>> copies;
     auto copy = [&](const void* data, int64_t bytes) -> void* {
       copies.push_back(std::make_unique<GuardedBuffer>(bytes, options_.fill));
@@ -495,14 +501,14 @@ int32_t RnnRun::RunKeptPlan(const RnnArgs& args) {
     };
     for (int k = 0; k < kNumArgs; ++k) {
       const Arg arg = static_cast<Arg>(k);
-      const CallTensors& t = args.tensors;
+      const CallTensors& t = *args.tensors;
       if (const int64_t n = t.in_elements(arg); n > 0) {
         const int64_t bytes = bytes_of(t.in_type(arg), n);
-        first.tensors.SetInput(arg, copy(t.in(arg), bytes), t.in_type(arg), n);
+        tensors.SetInput(arg, copy(t.in(arg), bytes), t.in_type(arg), n);
       }
       if (const int64_t n = t.out_elements(arg); n > 0) {
         const int64_t bytes = bytes_of(t.out_type(arg), n);
-        first.tensors.SetOutput(arg, copy(nullptr, bytes), t.out_type(arg), n);
+        tensors.SetOutput(arg, copy(nullptr, bytes), t.out_type(arg), n);
       }
     }
     const std::vector<int32_t> lengths = case_.lengths;
@@ -542,7 +548,9 @@ std::vector<unsigned char> RnnRun::ReserveBytes() const { return reserve_->Copy(
 
 int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   ProvideOutputs(kRnnGradients);
+  CallTensors tensors;
   RnnArgs a = {};
+  a.tensors = &tensors;
   a.problem = c.problem;
   a.problem.lengths = reference::LengthsOf(c.lengths);
   // The backward pass must read the key from the reserve space.
@@ -553,10 +561,10 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   a.parallel = team.Get();
   a.memory = memory.Get();
   const std::vector<unsigned char> reserve_before = reserve_->Copy();
-  SetInputs(kRnnInputs, &a.tensors);
-  SetInputs(kRnnGradientInputs, &a.tensors);
-  SetInputs(kRnnOutputs, &a.tensors);
-  SetOutputs(kRnnGradients, &a.tensors);
+  SetInputs(kRnnInputs, &tensors);
+  SetInputs(kRnnGradientInputs, &tensors);
+  SetInputs(kRnnOutputs, &tensors);
+  SetOutputs(kRnnGradients, &tensors);
   NoteExecuted(table, CodeOf(table, a.problem));
   const int32_t result = Call(table.rnn_backward, a);
   EXPECT_TRUE(memory.GuardsIntact()) << "backward wrote beyond its scratch";
@@ -584,10 +592,12 @@ BlockLstmRun::BlockLstmRun(const KernelTable& table, const BlockLstmProblem& p,
 
 void BlockLstmRun::Forward() {
   ProvideOutputs(kBlockOutputs);
+  CallTensors tensors;
   BlockLstmArgs a = {};
+  a.tensors = &tensors;
   a.problem = problem_;
-  SetInputs(kBlockInputs, &a.tensors);
-  Run::SetOutputs(kBlockOutputs, &a.tensors);
+  SetInputs(kBlockInputs, &tensors);
+  Run::SetOutputs(kBlockOutputs, &tensors);
   Compute(table_.block_lstm_forward, a);
   Collect(kBlockOutputs, "forward");
 }
@@ -599,12 +609,14 @@ void BlockLstmRun::SetOutputs(const BlockLstmValues& from) {
 
 void BlockLstmRun::Backward() {
   ProvideOutputs(kBlockGradients);
+  CallTensors tensors;
   BlockLstmArgs a = {};
+  a.tensors = &tensors;
   a.problem = problem_;
   for (const auto* fields : {&kBlockInputs, &kBlockOutputs, &kBlockGradientInputs}) {
-    SetInputs(*fields, &a.tensors);
+    SetInputs(*fields, &tensors);
   }
-  Run::SetOutputs(kBlockGradients, &a.tensors);
+  Run::SetOutputs(kBlockGradients, &tensors);
   Compute(table_.block_lstm_backward, a);
   Collect(kBlockGradients, "backward");
 }
@@ -619,10 +631,12 @@ LinearRun::LinearRun(const KernelTable& table, const LinearRecurrenceProblem& p,
 
 void LinearRun::Compute() {
   ProvideOutputs(kLinearOutputs);
+  CallTensors tensors;
   LinearRecurrenceArgs a = {};
+  a.tensors = &tensors;
   a.problem = problem_;
-  SetInputs(kLinearInputs, &a.tensors);
-  SetOutputs(kLinearOutputs, &a.tensors);
+  SetInputs(kLinearInputs, &tensors);
+  SetOutputs(kLinearOutputs, &tensors);
   Run::Compute(table_.linear_recurrence, a);
   Collect(kLinearOutputs, "recurrence");
 }

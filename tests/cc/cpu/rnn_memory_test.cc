@@ -14,9 +14,11 @@ namespace {
 
 constexpr ThreadBudget kThreads = {2, 1, 0};
 
-// A call without tensors.
+const CallTensors kNoTensors;
+
 RnnArgs ArgsOf(const RnnCase& c) {
   RnnArgs args = {};
+  args.tensors = &kNoTensors;
   args.problem = c.problem;
   args.problem.lengths = reference::LengthsOf(c.lengths);
   args.parallel.threads = kThreads;
@@ -108,6 +110,7 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
         EXPECT_EQ(table->rnn_plan_size(&a).scratch_bytes, -1) << Describe(c);
       }
       BlockLstmArgs b = {};
+      b.tensors = &kNoTensors;
       b.problem = {{false, 0.0f, T, 3, 1, H, T}, dtype};
       b.parallel.threads = kThreads;
       EXPECT_EQ(AskedMemory(table->block_lstm_backward, b).scratch_bytes, -1);
@@ -125,16 +128,17 @@ TEST(RnnMemory, APlanOfOtherLengthsDoesNotRun) {
   for (const KernelTable* table : Tables(c.problem)) {
     std::vector<float> y(4 * 3 * 6), h_n(3 * 6);
     TeamOfThreads team(1);
+    CallTensors tensors;
     RnnArgs a = ArgsOf(c);
+    a.tensors = &tensors;
     a.problem.is_training = false;
     a.parallel = team.Get();
     auto in = [&](Arg arg, const std::vector<float>& data) {
-      a.tensors.SetInput(arg, data.data(), ElementType::kFloat32,
-                         static_cast<int64_t>(data.size()));
+      tensors.SetInput(arg, data.data(), ElementType::kFloat32, static_cast<int64_t>(data.size()));
     };
     auto out = [&](Arg arg, std::vector<float>* data) {
-      a.tensors.SetOutput(arg, data->data(), ElementType::kFloat32,
-                          static_cast<int64_t>(data->size()));
+      tensors.SetOutput(arg, data->data(), ElementType::kFloat32,
+                        static_cast<int64_t>(data->size()));
     };
     in(Arg::input, x), in(Arg::input_h, h0), in(Arg::params, params);
     out(Arg::output, &y), out(Arg::output_h, &h_n);

@@ -220,7 +220,7 @@ class BackwardPass {
   bool WritesAsIs(Arg) const { return false; }
 
   KernelResult Run(const RnnArgs& args, void* reserve_space) {
-    const CallTensors& t = args.tensors;
+    const CallTensors& t = *args.tensors;
     const Sizes<T>& s = plan_.layer.sizes;
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (!ReadHeader(reserve)) return kOtherReserve;

@@ -212,7 +212,7 @@ class ForwardPass {
     p_.lengths = args.problem.lengths;
     std::copy_n(args.problem.dropout_key, 2, p_.dropout_key);
     parallel_ = &args.parallel;
-    const CallTensors& t = args.tensors;
+    const CallTensors& t = *args.tensors;
     const Sizes<T>& s = plan_.layer.sizes;
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (p_.is_training) WriteHeader(reserve);

@@ -104,7 +104,7 @@ class StreamPass {
     constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
     constexpr int NV = kFormat.recurrent.count, V = kLanes<T>;
     const Sizes<T>& s = pass.s_;
-    const CallTensors& t = args.tensors;
+    const CallTensors& t = *args.tensors;
     T* const no_masks[2] = {};
     const typename Cell::template Tensors<T> tensors(
         CellInputsOf<T>(args.problem, t, s, pass.peepholes_, nullptr, no_masks));

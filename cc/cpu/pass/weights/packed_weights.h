@@ -211,7 +211,7 @@ class PackPass {
   KernelResult Run(const RnnArgs& args, void*) {
     Arena arena = Arena::WithClearGaps(args.panels);
     ForEachPacked(p_, s_, arena, [&](const PackedWeights<T>& weights, int64_t l, int d) {
-      const WeightSource<T> source = SourceOf(p_, s_, args.tensors, l, d);
+      const WeightSource<T> source = SourceOf(p_, s_, *args.tensors, l, d);
       const int64_t in = OffsetsOf(p_, s_).Input(l);
       const PackItems<T> items(s_, args.parallel.threads);
       Parallel(args.parallel, items.count(), NsToPack(PanelBytes(s_, in)),

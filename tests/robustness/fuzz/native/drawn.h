@@ -370,8 +370,7 @@ class FuzzHost final : public cpu::Host {
     *data = reserve_->data();
     return Status();
   }
-  PartialShape ShapeOf(Arg input) const override {
-    if (input == Arg::packed) return PartialShape::Of({packed_->bytes()});
+  PartialShape ShapeOf(Arg) const override {
     return PartialShape::Of({ReserveElements(reserve_->bytes(), SizeOf(dtype_))});
   }
   Status Aligned(Arg input, const void** data) override {
