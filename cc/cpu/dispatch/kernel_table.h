@@ -3,14 +3,12 @@
 
 #include <cstdint>
 
-#include "cc/cpu/dispatch/kernel_layout.h"
 #include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops::cpu {
 
-// Increment this with every change of this table, and with every change of the meaning of what
-// crosses it: kernel_args.h and op_spec.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
-// Changes of the layout, such as another order of fields, also change kKernelLayout.
+// Increment this with every change of this table, and with every change of the layout or meaning of
+// what crosses it: kernel_args.h and op_spec.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
 constexpr int32_t kKernelTableVersion = 22;
 
 // No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
@@ -18,7 +16,7 @@ constexpr int32_t kKernelTableVersion = 22;
 struct KernelTable {
   int32_t version;
   int32_t struct_size;  // sizeof(KernelTable)
-  uint64_t layout;      // kKernelLayout
+  int32_t args_size;    // sizeof(RnnArgs)
   const char* isa;      // "baseline", "avx2", "avx512"
   int32_t vector_bytes;
 
@@ -66,13 +64,12 @@ struct KernelTable {
 };
 
 // Exported by the shared object of the baseline. Every library of ops is linked to that object. The
-// symbol name contains the version and the layout, so the library does not load with an object of
-// another version or layout.
-template <int32_t version, uint64_t layout = kKernelLayout>
+// symbol name contains the version, so the library does not load with an object of another version.
+template <int32_t version>
 const KernelTable* BaselineKernelTable();
 template <>
 __attribute__((visibility("default"))) const KernelTable*
-BaselineKernelTable<kKernelTableVersion, kKernelLayout>();
+BaselineKernelTable<kKernelTableVersion>();
 
 }  // namespace rnn_ops::cpu
 

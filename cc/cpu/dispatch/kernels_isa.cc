@@ -12,7 +12,7 @@ namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
 constexpr rnn_ops::cpu::KernelTable kTable = {
     /*version=*/rnn_ops::cpu::kKernelTableVersion,
     /*struct_size=*/sizeof(rnn_ops::cpu::KernelTable),
-    /*layout=*/rnn_ops::cpu::kKernelLayout,
+    /*args_size=*/sizeof(rnn_ops::cpu::RnnArgs),
     /*isa=*/RNN_OPS_ISA_STRING,
     /*vector_bytes=*/static_cast<int32_t>(sizeof(isa::Packet<float>)),
     /*rnn_packed_format=*/&isa::FormatOfPacked,
@@ -43,8 +43,8 @@ __attribute__((visibility("default"))) const rnn_ops::cpu::KernelTable* tf_rnn_o
 }
 #else
 template <>
-const rnn_ops::cpu::KernelTable* rnn_ops::cpu::BaselineKernelTable<
-    rnn_ops::cpu::kKernelTableVersion, rnn_ops::cpu::kKernelLayout>() {
+const rnn_ops::cpu::KernelTable*
+rnn_ops::cpu::BaselineKernelTable<rnn_ops::cpu::kKernelTableVersion>() {
   return &kTable;
 }
 #endif

@@ -123,8 +123,9 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
     return "its table has " + std::to_string(table->struct_size) + " bytes instead of " +
            std::to_string(sizeof(KernelTable));
   }
-  if (table->layout != kKernelLayout) {
-    return "its arguments have another layout: it is of another build";
+  if (table->args_size != static_cast<int32_t>(sizeof(RnnArgs))) {
+    return "its arguments have " + std::to_string(table->args_size) + " bytes instead of " +
+           std::to_string(sizeof(RnnArgs));
   }
   if (table->isa == nullptr || std::strcmp(table->isa, Name(isa)) != 0) {
     return std::string("it was built for '") + (table->isa == nullptr ? "" : table->isa) + "'";

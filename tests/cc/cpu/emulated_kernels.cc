@@ -26,7 +26,7 @@ constexpr KernelTable TableOf(const char* name) {
   return {
       /*version=*/kKernelTableVersion,
       /*struct_size=*/sizeof(KernelTable),
-      /*layout=*/kKernelLayout,
+      /*args_size=*/sizeof(RnnArgs),
       /*isa=*/name,
       /*vector_bytes=*/static_cast<int32_t>(sizeof(Packet<float>)),
       /*rnn_packed_format=*/&OnCpu<kUnits, &FormatOfPacked>::Run,

@@ -35,7 +35,7 @@ void QuantizeRow(const float*, int64_t, float, void*) {}
 KernelTable TableOf(const char* isa) {
   return {kKernelTableVersion,
           static_cast<int32_t>(sizeof(KernelTable)),
-          kKernelLayout,
+          static_cast<int32_t>(sizeof(RnnArgs)),
           isa,
           /*vector_bytes=*/16,
           FormatOfPacked,
@@ -169,49 +169,11 @@ TEST(CheckTable, NamesWhatIsWrong) {
   table.struct_size -= 8;
   EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("bytes"), std::string::npos);
   table = TableOf("avx2");
-  table.layout ^= 1;
-  EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("another layout"), std::string::npos);
+  table.args_size += 8;
+  EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("arguments"), std::string::npos);
   table = TableOf("avx2");
   table.linear_recurrence = nullptr;
   EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("lacks"), std::string::npos);
-}
-
-// Two fields of one type that change places, and an enumerator with another number, keep all sizes.
-TEST(KernelLayout, DependsOnOffsetsValuesAndNames) {
-  using layout::Field;
-  const auto of_fields = [](size_t first, size_t second) {
-    const Field fields[] = {{first, 4, 4}, {second, 4, 4}};
-    Fnv1a hash;
-    layout::AddAll(fields, hash);
-    return hash.value();
-  };
-  EXPECT_EQ(of_fields(0, 4), of_fields(0, 4));
-  EXPECT_NE(of_fields(0, 4), of_fields(4, 0));
-  const auto of_values = [](auto... values) {
-    Fnv1a hash;
-    layout::AddValues(hash, values...);
-    return hash.value();
-  };
-  EXPECT_NE(of_values(RnnMode::kLstm, RnnMode::kGru), of_values(RnnMode::kGru, RnnMode::kLstm));
-  const auto of_names = [](std::string_view first, std::string_view second) {
-    Fnv1a hash;
-    hash.Add(first), hash.Add(second);
-    return hash.value();
-  };
-  EXPECT_NE(of_names("kernel", "bias"), of_names("bias", "kernel"));
-  EXPECT_NE(of_names("ab", "c"), of_names("a", "bc"));
-}
-
-// A field that is missing in a list is an error of the compiler.
-TEST(KernelLayout, NoticesAMissingField) {
-  using layout::AreAll;
-  using layout::Field;
-  constexpr Field whole[] = {{0, 4, 4}, {8, 8, 8}, {16, 4, 4}};
-  EXPECT_TRUE(AreAll(whole, 24, 8));
-  constexpr Field without_middle[] = {{0, 4, 4}, {16, 4, 4}};
-  EXPECT_FALSE(AreAll(without_middle, 24, 8));
-  constexpr Field without_last[] = {{0, 4, 4}, {8, 8, 8}};
-  EXPECT_FALSE(AreAll(without_last, 24, 8));
 }
 
 std::string FolderOfThisProgram() {
