@@ -40,12 +40,12 @@ constexpr int64_t kSmallWeightBytes = int64_t{256} << 10;
 
 // The most rows of x, T*B, for which a call multiplies with unpacked weights. For more rows panels
 // save more than packing costs. Results depend on it, so docs/numerics.md names the number.
-constexpr int64_t kPlainRows = 12;
+constexpr int64_t kUnpackedRows = 12;
 
 // The same for weights whose rows are units (opaque params). A product with a small matrix spends
 // most of its time on adding the lanes of sums.
-inline int64_t PlainRowsOfUnits(int64_t matrix_bytes) {
-  return matrix_bytes > kSmallWeightBytes ? kPlainRows : 4;
+inline int64_t UnpackedRowsOfUnits(int64_t matrix_bytes) {
+  return matrix_bytes > kSmallWeightBytes ? kUnpackedRows : 4;
 }
 
 // ---- How many threads a job should use ----

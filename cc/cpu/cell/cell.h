@@ -60,7 +60,7 @@ struct CellFormat {
   bool whole_rows = false;    // a row is computed when both products of all its units are known
   bool pairs = true;          // the products may run on pairs of bfloat16 (Note [Pairs])
   bool quads = true;          // the products may run on quads of int8 (Note [Quads])
-  bool plain = true;          // the products may run on unpacked weights
+  bool unpacked = true;       // the products may run on unpacked weights
 
   constexpr bool splits_bias() const { return split_bias != kNoGate; }
   constexpr bool has_second_gate() const { return second_gate != kNoGate; }

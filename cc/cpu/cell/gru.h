@@ -115,7 +115,7 @@ struct GruResetBefore {
     f.saves_gates = true;
     f.carries_h = true;
     f.pairs = false;
-    f.plain = false;
+    f.unpacked = false;
     return f;
   }
 

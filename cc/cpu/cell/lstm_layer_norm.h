@@ -88,7 +88,7 @@ struct LstmLayerNorm {
     f.whole_rows = true;
     f.pairs = false;
     f.quads = false;
-    f.plain = false;
+    f.unpacked = false;
     return f;
   }
 

@@ -51,7 +51,7 @@ struct Zoneout {
     f.carries_h = true;
     f.pairs = false;
     f.quads = false;
-    f.plain = false;
+    f.unpacked = false;
     return f;
   }
 

@@ -69,7 +69,7 @@ EIGEN_DONT_INLINE void MultiplyQuadRows(const void* const* a, int rows, const Qu
     if (has_dot) {
       MultiplyQuads<DotUnit, decltype(m)::value, NV>(a, b, depth, next, acc);
     } else {
-      MultiplyQuads<PlainUnit, decltype(m)::value, NV>(a, b, depth, next, acc);
+      MultiplyQuads<UnitWithoutDot, decltype(m)::value, NV>(a, b, depth, next, acc);
     }
   });
 }

@@ -139,7 +139,7 @@ EIGEN_ALWAYS_INLINE Int32s BroadcastQuad(const Quad* p) {
 
 #if defined(__aarch64__)
 
-struct PlainUnit {
+struct UnitWithoutDot {
   static constexpr bool kOffset = false;
   using A = int8x16_t;
   using B = int8x16_t;
@@ -155,7 +155,7 @@ struct PlainUnit {
   }
 };
 
-struct DotUnit : PlainUnit {
+struct DotUnit : UnitWithoutDot {
   static EIGEN_ALWAYS_INLINE Int32s Dot(Int32s sum, const A& a, const B& b) {
     // The compiler's own architecture follows, for the instructions behind this one.
     __asm__(".arch armv8.2-a+dotprod\n\tsdot %0.4s, %1.16b, %2.16b\n\t.arch armv8-a"
@@ -170,7 +170,7 @@ inline bool FindDotUnit() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
 
 // vpmaddubsw multiplies unsigned by signed and adds two products in 16 bits. With the weight's
 // absolute value and the row's value with the weight's sign, 128 * 127 * 2 fits: no saturation.
-struct PlainUnit {
+struct UnitWithoutDot {
   static constexpr bool kOffset = false;
   struct Weights {
     Int32s value, magnitude;
@@ -191,7 +191,7 @@ struct PlainUnit {
 #else
 
 // Products of 16-bit integers.
-struct PlainUnit {
+struct UnitWithoutDot {
   static constexpr bool kOffset = false;
   struct Halves {
     Int32s even, odd;
@@ -266,7 +266,7 @@ struct DotUnit {
 
 #elif !defined(__aarch64__)
 
-using DotUnit = PlainUnit;
+using DotUnit = UnitWithoutDot;
 inline bool FindDotUnit() { return false; }
 
 #endif

@@ -768,7 +768,7 @@ void CheckQuantizedRows(Checker& check) {
 
 void CheckAllOfQuads(Checker& check) {
   CheckQuantizedRows(check);
-  CheckQuadTiles<PlainUnit>(check);
+  CheckQuadTiles<UnitWithoutDot>(check);
   if (CpuHasDotUnit()) CheckQuadTiles<DotUnit>(check);
 }
 

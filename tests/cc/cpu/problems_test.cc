@@ -165,7 +165,7 @@ bool CheckRnn(const ProblemLine& line) {
   // masks.
   const bool dropped = p.dropout > 0 && p.weight_layout == kOpaqueWeights;
   // The shortest calls do not use packed weights and sum in another order.
-  const bool packing_is_exact = p.int8_weights || p.max_time * p.batch > kPlainRows;
+  const bool packing_is_exact = p.int8_weights || p.max_time * p.batch > kUnpackedRows;
   for (const KernelTable* table : TablesOf(line)) {
     const bool decided =
         p.int8_weights || want.nearest > kNearZero * OperandEpsilon(*table, with_lengths);
@@ -215,7 +215,7 @@ bool CheckRnn(const ProblemLine& line) {
     }
     if (dropped) continue;
     if (!packed || packing_is_exact) {
-      SCOPED_TRACE("in inference on plain weights");
+      SCOPED_TRACE("in inference on unpacked weights");
       ExpectSame(kRnnOutputs, RunOnce(*table, inference, inputs, false, options), first);
     }
     if (!packed) {

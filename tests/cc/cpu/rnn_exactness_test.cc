@@ -180,7 +180,7 @@ TEST(RnnExactness, RowsOfALayerAreIndependent) {
 }
 
 // One sequence step by step with packed weights, on one plan, and all its steps at once with
-// unpacked weights (Note [Streams] in stream.h). It needs more steps than kPlainRows.
+// unpacked weights (Note [Streams] in stream.h). It needs more steps than kUnpackedRows.
 void ExpectStepsOf(const KernelTable& table, const RnnCase& whole, int64_t steps) {
   const RnnProblem& p = whole.problem;
   const RnnValues inputs = RandomInputs(whole, /*seed=*/3);

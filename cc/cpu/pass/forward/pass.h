@@ -26,12 +26,12 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // The plan of a forward pass: sizes, threads and memory.
 
 template <typename T>
-bool UsesPlainWeights(const RnnProblem& p, const Sizes<T>& s) {
-  if (s.operands != OperandType::kExact || !s.cell.plain) return false;
+bool UsesUnpackedWeights(const RnnProblem& p, const Sizes<T>& s) {
+  if (s.operands != OperandType::kExact || !s.cell.unpacked) return false;
   if (p.input_masked || p.recurrent_masked || p.weights_packed) return false;
   const int64_t matrix_bytes = Area(Area(s.hidden, s.gate_units()), sizeof(T));
   return Area(p.max_time, p.batch) <=
-         (p.weight_layout == kOpaqueWeights ? PlainRowsOfUnits(matrix_bytes) : kPlainRows);
+         (p.weight_layout == kOpaqueWeights ? UnpackedRowsOfUnits(matrix_bytes) : kUnpackedRows);
 }
 
 // Whether a row of n elements of the op's tensors is a row of pairs.
@@ -85,8 +85,8 @@ ForwardPlan<T>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bo
     : rows(p.lengths.sum) {
   const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
   split = ForwardSplit(p, s, threads);
-  const bool plain = !packs && UsesPlainWeights(p, s);
-  for (ForwardDirection<T>& dir : layer.dirs) dir.weights.plain = plain;
+  const bool unpacked = !packs && UsesUnpackedWeights(p, s);
+  for (ForwardDirection<T>& dir : layer.dirs) dir.weights.unpacked = unpacked;
   auto row_bytes = [&](int64_t width, bool masked) {
     const int64_t row = CopyOperands<T>(s.operands, width, s.cell.recurrent, masked);
     return Area(row, OperandBytes<T>(s.operands));
@@ -147,7 +147,7 @@ template <typename T>
 void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const Split& split,
                         const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
-  if (layer.dirs[0].weights.plain) {
+  if (layer.dirs[0].weights.unpacked) {
     for (int d = 0; d < s.num_dirs; ++d) {
       const ForwardWeights<T>& w = layer.dirs[d].weights;
       for (int64_t u = 0; u < s.blocks; ++u) PackBias(s, w.source.exact, u, w.packed);
@@ -168,7 +168,7 @@ void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const Split& s
 // Note [Forward schedule]
 // Each layer first packs its weights, unless the weights are already packed
 // (weights/packed_weights.h). Then all directions run through time (Note [Forward recurrence]).
-// Calls of at most kPlainRows rows do not pack, see forward/weights.h.
+// Calls of at most kUnpackedRows rows do not pack, see forward/weights.h.
 
 // The rows that the input product of a layer reads: masked or rounded copies, or x itself. Returns
 // `ready` if the rows are already operands.

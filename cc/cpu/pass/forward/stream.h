@@ -32,7 +32,7 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename Cell>
 constexpr bool StreamsCell() {
   constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
-  return kFormat.gates > 1 && kFormat.plain;
+  return kFormat.gates > 1 && kFormat.unpacked;
 }
 
 // From this many columns of x on, tiles of several steps share the input weights.

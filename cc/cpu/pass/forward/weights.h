@@ -55,9 +55,9 @@ void AddGateColumns(const Sizes<T>& s, const MatrixView<const T>& w, const GateO
 
 // The part of rows of gates that comes from rows of x.
 template <typename T>
-void PlainInputProduct(const Sizes<T>& s, const MatrixView<const T>& w, const T* bias,
-                       const T* const* x, int64_t rows, int64_t in, const Range& blocks,
-                       T* const* gates) {
+void UnpackedInputProduct(const Sizes<T>& s, const MatrixView<const T>& w, const T* bias,
+                          const T* const* x, int64_t rows, int64_t in, const Range& blocks,
+                          T* const* gates) {
   constexpr int V = kLanes<T>;
   const GateOrder& order = s.cell.input;
   for (int64_t u = blocks.begin; u < blocks.end; ++u) {
@@ -97,8 +97,8 @@ void RunCellOn(const Step& step, int64_t rows, const Range& blocks, Product&& pr
 // Runs the recurrent product and the cell. With contiguous columns the sums are written to the gate
 // buffer, where the cell reads the sums that continue a sum of the input product.
 template <typename T, typename Step>
-void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>& w, int64_t rows,
-                  const Range& blocks) {
+void RunUnpackedCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>& w,
+                     int64_t rows, const Range& blocks) {
   constexpr int V = kLanes<T>;
   const GateOrder& order = s.cell.recurrent;
   if (w.n_stride != 1) {
@@ -127,8 +127,8 @@ void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>
 
 // Columns [begin, end) of h = m * W_proj for one row.
 template <typename T>
-void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m, int64_t begin,
-                     int64_t end, T* h) {
+void UnpackedProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m, int64_t begin,
+                        int64_t end, T* h) {
   constexpr int V = kLanes<T>;
   if (w.n_stride != 1) {
     for (int64_t c = begin; c < end; c += V) {
@@ -153,21 +153,21 @@ void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m
 template <typename T>
 struct ForwardWeights {
   WeightSource<T> source = {};
-  PackedWeights<T> packed = {};  // only the biases if `plain`
-  bool plain = false;
+  PackedWeights<T> packed = {};  // only the biases if `unpacked`
+  bool unpacked = false;
 
   // Allocates memory for `in` columns of x.
   void Take(Arena& arena, const Sizes<T>& s, int64_t in) {
-    packed = plain ? TakePackedBiases(arena, s) : TakePackedWeights(arena, s, in);
+    packed = unpacked ? TakePackedBiases(arena, s) : TakePackedWeights(arena, s, in);
   }
 
   // The part of the gates that comes from `in` columns of x, for gate panels [panel0, panel1).
   void InputProduct(const Sizes<T>& s, const WeightedRows& x, int64_t in, int64_t panel0,
                     int64_t panel1, T* const* gates) const {
-    if (plain) {
+    if (unpacked) {
       const Range blocks = s.BlocksOf(panel0, panel1);
-      PlainInputProduct(s, source.exact.input, packed.bias, reinterpret_cast<const T* const*>(x.a),
-                        x.rows, in, blocks, gates);
+      UnpackedInputProduct(s, source.exact.input, packed.bias,
+                           reinterpret_cast<const T* const*>(x.a), x.rows, in, blocks, gates);
       return;
     }
     RowGemm<T> g = Product(s, x, in, packed.input, s.gate_part, gates);
@@ -200,11 +200,11 @@ struct ForwardWeights {
     StepProduct<E> product = {h, OperandsOf<E>(s.hidden),
                               reinterpret_cast<const E*>(packed.recurrent), order.reversed};
     const auto cell = make(Vectors<kFormat.gates == 1 ? 4 : kFormat.recurrent.count>(), 0);
-    if constexpr (kRareModes && kFormat.plain) {
-      if (plain) {
+    if constexpr (kRareModes && kFormat.unpacked) {
+      if (unpacked) {
         const auto step = make(Vectors<kFormat.recurrent.count>(), 0);
-        return RunPlainCell(s, step, source.exact.recurrent, h.rows,
-                            s.BlocksOf(order.begin, order.end));
+        return RunUnpackedCell(s, step, source.exact.recurrent, h.rows,
+                               s.BlocksOf(order.begin, order.end));
       }
     }
     if constexpr (kFormat.gates > 1) {
@@ -226,11 +226,11 @@ struct ForwardWeights {
   // h = m * W of the second product of a step, for its dense panels [panel0, panel1).
   void SecondProduct(const Sizes<T>& s, const WeightedRows& m, int64_t panel0, int64_t panel1,
                      T* const* h) const {
-    if (plain) {
+    if (unpacked) {
       const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s.second_columns);
       for (int64_t i = 0; i < m.rows; ++i) {
-        PlainProjection(s, source.exact.second, static_cast<const T*>(m.a[i]), columns.begin,
-                        columns.end, h[i]);
+        UnpackedProjection(s, source.exact.second, static_cast<const T*>(m.a[i]), columns.begin,
+                           columns.end, h[i]);
       }
       return;
     }
