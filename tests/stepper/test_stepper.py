@@ -62,6 +62,9 @@ def test_reset_of_all_and_of_some_rows(stepper, model, x):
     stepper.reset(np.array([True, False]))
     assert not any(state[0].any() for state in stepper.states.values())
     assert all((before[name][1] == state[1]).all() for name, state in stepper.states.items())
+    run(stepper, x)
+    stepper.reset([1, 0])
+    assert not any(state.any() for state in stepper.states.values())
 
 
 def test_states_are_copies_that_can_be_set(stepper, path, x):
