@@ -18,12 +18,13 @@ namespace rnn_ops::step {
 class NodeReader {
  public:
   NodeReader(const ModelFile& file, const Json& node, Program* program,
-             std::map<std::string, Value*>* values)
-      : file_(file), node_(node), program_(*program), values_(*values) {}
+             std::map<std::string, Value*>* values, std::set<std::string>* states)
+      : file_(file), node_(node), program_(*program), values_(*values), states_(*states) {}
 
   int64_t batch() const { return program_.batch; }
   int64_t max_time() const { return program_.max_time; }
   int threads() const { return program_.threads; }
+  Memory* memory() const { return &program_.memory; }
 
   template <typename T>
   Status Field(const std::string& name, T* value) const {
@@ -49,8 +50,8 @@ class NodeReader {
   // Returns InvalidArgument if the node has weights that were not read.
   Status CheckAllWeightsRead() const;
 
-  // Counts memory of the node for calls; its bytes are the product of `sizes`.
-  Status Reserve(const std::string& what, const std::vector<int64_t>& sizes);
+  // Takes memory of the node for calls; its bytes are the product of `sizes`.
+  Status Allocate(const std::string& what, const std::vector<int64_t>& sizes, Block* block);
   // Adds state k, [B, dims].
   Status NewState(size_t k, const std::vector<int64_t>& dims, State** state);
 
@@ -59,6 +60,7 @@ class NodeReader {
   const Json& node_;
   Program& program_;
   std::map<std::string, Value*>& values_;
+  std::set<std::string>& states_;       // the names of all nodes
   mutable std::set<std::string> read_;  // the names of the weights
 };
 

@@ -21,35 +21,35 @@ constexpr int64_t kMostQuantizedDepth = int64_t{1} << 17;
 // A product of rows with packed weights [depth, columns].
 class Product {
  public:
-  Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth,
-              int64_t columns) {
+  Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth, int64_t columns,
+              Memory* memory) {
     format_ = cpu::Kernels().dense_format(depth, columns);
     run_ = cpu::Kernels().dense;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns));
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, memory));
     cpu::Kernels().dense_pack(&args_, kernel, bias);
     return Status();
   }
 
   // The same in int8, with a scale for each column of the kernel. See KernelTable.
   Status MakeQuantized(const int8_t* kernel, const float* scales, const float* bias, float epsilon,
-                       int64_t rows, int64_t depth, int64_t columns) {
+                       int64_t rows, int64_t depth, int64_t columns, Memory* memory) {
     format_ = cpu::Kernels().quantized_dense_format(depth, columns);
     run_ = cpu::Kernels().quantized_dense;
     epsilon_ = epsilon;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns));
-    RNN_OPS_RETURN_IF_ERROR(quantized_.Resize(rows * format_.row_bytes));
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, memory));
+    RNN_OPS_RETURN_IF_ERROR(quantized_.Resize(rows * format_.row_bytes, memory));
     cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
     return Status();
   }
 
   // Row i of the call.
   void Set(int64_t i, const float* input, float* output) {
-    input_[i] = input;
-    output_[i] = output;
+    inputs()[i] = input;
+    outputs()[i] = output;
     if (quantized_.bytes() == 0) return;
     char* const row = quantized_.as<char>() + i * format_.row_bytes;
     cpu::Kernels().quantize_row(input, args_.depth, epsilon_, row);
-    input_[i] = row;
+    inputs()[i] = row;
   }
 
   void Run(Team* team) const {
@@ -75,22 +75,23 @@ class Product {
   }
 
  private:
-  Status SetSizes(int64_t rows, int64_t depth, int64_t columns) {
-    RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes));
-    input_.resize(rows);
-    output_.resize(rows);
-    args_ = {rows, depth, columns, input_.data(), output_.data(), packed_.as<void>(), rows == 1};
+  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, Memory* memory) {
+    RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes, memory));
+    RNN_OPS_RETURN_IF_ERROR(input_.Resize(rows * int64_t{sizeof(void*)}, memory));
+    RNN_OPS_RETURN_IF_ERROR(output_.Resize(rows * int64_t{sizeof(void*)}, memory));
+    args_ = {rows, depth, columns, inputs(), outputs(), packed_.as<void>(), rows == 1};
     return Status();
   }
+  const void** inputs() const { return input_.as<const void*>(); }
+  float** outputs() const { return output_.as<float*>(); }
 
   cpu::DenseFormat format_ = {};
   cpu::DenseArgs args_ = {};
   void (*run_)(const cpu::DenseArgs* args, int64_t begin, int64_t end) = nullptr;
   Block packed_;
   float epsilon_ = 0;
-  Block quantized_;  // the rows of a call in int8, or nothing
-  std::vector<const void*> input_;
-  std::vector<float*> output_;
+  Block quantized_;       // the rows of a call in int8, or nothing
+  Block input_, output_;  // a pointer to each row
 };
 
 // A dense layer. In int8 it computes as Keras's layers after quantize("int8").
@@ -118,7 +119,8 @@ class DenseNode : public Node {
     } else {
       Block kernel;
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {depth, columns}, &kernel));
-      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns);
+      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns,
+                           reader->memory());
     }
   }
 
@@ -144,12 +146,8 @@ class DenseNode : public Node {
                              kMostQuantizedDepth, " rows");
     }
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel_scale", {columns}, &scales));
-    // Each row has a copy, with a header and padding.
-    constexpr int64_t kMostBytesBesides = 256;
-    RNN_OPS_RETURN_IF_ERROR(
-        reader->Reserve("its rows in int8", {rows_, depth + kMostBytesBesides}));
     return product_.MakeQuantized(reinterpret_cast<const int8_t*>(kernel.data), scales.as<float>(),
-                                  bias, epsilon, rows_, depth, columns);
+                                  bias, epsilon, rows_, depth, columns, reader->memory());
   }
 
   Value* input_ = nullptr;
@@ -195,12 +193,9 @@ class ConvNode : public Node {
     copies_ = groups > 1 || dilation_ > 1;
     const int64_t depth = width_ * in_group_, rows = batch_ * time_;
     RNN_OPS_RETURN_IF_ERROR(
-        reader->Reserve("its memory of steps", {batch_, memory_ + time_, channels_, 4}));
-    RNN_OPS_RETURN_IF_ERROR(steps_.Resize(batch_ * (memory_ + time_) * channels_ * 4));
+        reader->Allocate("its memory of steps", {batch_, memory_ + time_, channels_, 4}, &steps_));
     if (copies_) {
-      // Each group has two pointers for each row.
-      RNN_OPS_RETURN_IF_ERROR(reader->Reserve("its windows", {rows, 4 * depth + 16 * groups}));
-      RNN_OPS_RETURN_IF_ERROR(window_.Resize(rows * depth * 4));
+      RNN_OPS_RETURN_IF_ERROR(reader->Allocate("its windows", {rows, depth, 4}, &window_));
     }
     products_.resize(groups);
     std::vector<float> part(depth * out_group_);
@@ -210,7 +205,8 @@ class ConvNode : public Node {
         std::copy(row, row + out_group_, part.data() + k * out_group_);
       }
       const float* of_group = bias.bytes() == 0 ? nullptr : bias.as<float>() + g * out_group_;
-      RNN_OPS_RETURN_IF_ERROR(products_[g].Make(part.data(), of_group, rows, depth, out_group_));
+      RNN_OPS_RETURN_IF_ERROR(
+          products_[g].Make(part.data(), of_group, rows, depth, out_group_, reader->memory()));
     }
     return Status();
   }

@@ -3,7 +3,10 @@
 #include <locale.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace rnn_ops::step {
 namespace {
@@ -65,55 +68,72 @@ class Parser {
         return ParseObject(value, depth);
       case '[':
         return ParseArray(value, depth);
-      case '"':
-        value->kind = Json::Kind::kString;
-        return ParseString(&value->string);
+      case '"': {
+        std::string string;
+        RNN_OPS_RETURN_IF_ERROR(ParseString(&string));
+        *value = Json(std::move(string));
+        return Status();
+      }
       case 't':
-        value->kind = Json::Kind::kBool;
-        value->boolean = true;
+        *value = Json(true);
         return ParseWord("true");
       case 'f':
-        value->kind = Json::Kind::kBool;
+        *value = Json(false);
         return ParseWord("false");
       case 'n':
         return ParseWord("null");
-      default:
-        value->kind = Json::Kind::kNumber;
-        return ParseNumber(&value->number);
+      default: {
+        double number = 0;
+        RNN_OPS_RETURN_IF_ERROR(ParseNumber(&number));
+        *value = Json(number);
+        return Status();
+      }
     }
   }
 
   Status ParseObject(Json* value, int depth) {
-    value->kind = Json::Kind::kObject;
+    Json::Fields fields;
     ++at_;
     SkipSpaces();
-    if (Take('}')) return Status();
-    do {
+    bool more = Peek() != '}';
+    while (more) {
       SkipSpaces();
       if (Peek() != '"') return Unexpected("the name of a field");
-      std::string name;
+      auto& [name, field] = fields.emplace_back();
       RNN_OPS_RETURN_IF_ERROR(ParseString(&name));
       SkipSpaces();
       if (!Take(':')) return Unexpected("':'");
-      const auto [field, is_new] = value->fields.emplace(name, Json());
-      if (!is_new) return InvalidArgument("the field '", name, "' is there twice");
-      RNN_OPS_RETURN_IF_ERROR(Parse(&field->second, depth + 1));
+      RNN_OPS_RETURN_IF_ERROR(Parse(&field, depth + 1));
       SkipSpaces();
-    } while (Take(','));
-    return Take('}') ? Status() : Unexpected("',' or '}'");
+      more = Take(',');
+    }
+    if (!Take('}')) return Unexpected("',' or '}'");
+    const auto name_of = [](const auto& field) -> const std::string& { return field.first; };
+    std::sort(fields.begin(), fields.end(),
+              [&](const auto& a, const auto& b) { return name_of(a) < name_of(b); });
+    const auto twice =
+        std::adjacent_find(fields.begin(), fields.end(),
+                           [&](const auto& a, const auto& b) { return name_of(a) == name_of(b); });
+    if (twice != fields.end()) {
+      return InvalidArgument("the field '", twice->first, "' is there twice");
+    }
+    *value = Json(std::move(fields));
+    return Status();
   }
 
   Status ParseArray(Json* value, int depth) {
-    value->kind = Json::Kind::kArray;
+    Json::Items items;
     ++at_;
     SkipSpaces();
-    if (Take(']')) return Status();
-    do {
-      value->items.emplace_back();
-      RNN_OPS_RETURN_IF_ERROR(Parse(&value->items.back(), depth + 1));
+    bool more = Peek() != ']';
+    while (more) {
+      RNN_OPS_RETURN_IF_ERROR(Parse(&items.emplace_back(), depth + 1));
       SkipSpaces();
-    } while (Take(','));
-    return Take(']') ? Status() : Unexpected("',' or ']'");
+      more = Take(',');
+    }
+    if (!Take(']')) return Unexpected("',' or ']'");
+    *value = Json(std::move(items));
+    return Status();
   }
 
   Status ParseString(std::string* value) {
@@ -243,9 +263,9 @@ class Parser {
 template <typename T>
 Status ReadItems(const Json& json, const std::string& what, const char* kind,
                  std::vector<T>* values) {
-  if (json.kind != Json::Kind::kArray) return InvalidArgument(what, " must be a list of ", kind);
+  if (json.kind() != Json::Kind::kArray) return InvalidArgument(what, " must be a list of ", kind);
   values->clear();
-  for (const Json& item : json.items) {
+  for (const Json& item : json.items()) {
     values->emplace_back();
     RNN_OPS_RETURN_IF_ERROR(Read(item, "an element of " + what, &values->back()));
   }
@@ -255,8 +275,11 @@ Status ReadItems(const Json& json, const std::string& what, const char* kind,
 }  // namespace
 
 const Json* Json::Find(const std::string& name) const {
-  const auto field = fields.find(name);
-  return field == fields.end() ? nullptr : &field->second;
+  if (kind() != Kind::kObject) return nullptr;
+  const auto field =
+      std::lower_bound(fields().begin(), fields().end(), name,
+                       [](const auto& one, const std::string& name) { return one.first < name; });
+  return field == fields().end() || field->first != name ? nullptr : &field->second;
 }
 
 Status ParseJson(std::string_view text, Json* value) {
@@ -265,17 +288,16 @@ Status ParseJson(std::string_view text, Json* value) {
 }
 
 Status Read(const Json& json, const std::string& what, bool* value) {
-  if (json.kind != Json::Kind::kBool) return InvalidArgument(what, " must be true or false");
-  *value = json.boolean;
+  if (json.kind() != Json::Kind::kBool) return InvalidArgument(what, " must be true or false");
+  *value = json.boolean();
   return Status();
 }
 
 Status Read(const Json& json, const std::string& what, int64_t* value) {
   // Doubles hold every whole number up to here.
   constexpr double kLargest = 9007199254740992.0;
-  const double number = json.number;
-  if (json.kind != Json::Kind::kNumber || std::floor(number) != number ||
-      std::fabs(number) > kLargest) {
+  const double number = json.kind() == Json::Kind::kNumber ? json.number() : 0.5;
+  if (std::floor(number) != number || std::fabs(number) > kLargest) {
     return InvalidArgument(what, " must be a whole number");
   }
   *value = static_cast<int64_t>(number);
@@ -283,14 +305,18 @@ Status Read(const Json& json, const std::string& what, int64_t* value) {
 }
 
 Status Read(const Json& json, const std::string& what, float* value) {
-  if (json.kind != Json::Kind::kNumber) return InvalidArgument(what, " must be a number");
-  *value = static_cast<float>(json.number);
+  // A larger number is none of float32.
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  if (json.kind() != Json::Kind::kNumber || std::fabs(json.number()) > kLargest) {
+    return InvalidArgument(what, " must be a number of float32");
+  }
+  *value = static_cast<float>(json.number());
   return Status();
 }
 
 Status Read(const Json& json, const std::string& what, std::string* value) {
-  if (json.kind != Json::Kind::kString) return InvalidArgument(what, " must be a string");
-  *value = json.string;
+  if (json.kind() != Json::Kind::kString) return InvalidArgument(what, " must be a string");
+  *value = json.string();
   return Status();
 }
 

@@ -1,12 +1,18 @@
 #include "cc/step/model_file.h"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rnn_ops::step {
 namespace {
 
 constexpr uint64_t kLengthBytes = 8;  // the length of the header, which comes first
+// Headers of export() have a kilobyte for each layer.
+constexpr uint64_t kLongestHeader = uint64_t{16} << 20;
 
 Status ReadTensor(const Json& entry, std::string_view data, StoredTensor* tensor) {
   std::string type;
@@ -32,6 +38,25 @@ Status ReadTensor(const Json& entry, std::string_view data, StoredTensor* tensor
   return Status();
 }
 
+// Whether the tensors are all of the data: no holes, none twice.
+Status CheckCovered(std::string_view data, const std::map<std::string, StoredTensor>& tensors) {
+  std::vector<std::pair<const char*, int64_t>> ranges;
+  for (const auto& [name, tensor] : tensors) ranges.emplace_back(tensor.data, tensor.bytes());
+  std::sort(ranges.begin(), ranges.end());
+  const char* at = data.data();
+  for (const auto& [begin, bytes] : ranges) {
+    if (begin != at) {
+      return InvalidArgument("its tensors ", begin < at ? "overlap" : "leave out bytes",
+                             " at byte ", std::min(begin, at) - data.data(), " of their data");
+    }
+    at += bytes;
+  }
+  const int64_t size = static_cast<int64_t>(data.size()), total = at - data.data();
+  // A longer file was not written by export().
+  if (total == size) return Status();
+  return InvalidArgument("it has ", size, " bytes of tensors instead of ", total);
+}
+
 // The graph in the metadata.
 Status ReadGraph(const Json& metadata, Json* graph) {
   std::string format, version, text;
@@ -51,6 +76,9 @@ Status ReadParts(const void* bytes, size_t size, ModelFile* file) {
   if (bytes == nullptr || size < kLengthBytes) return InvalidArgument("it has ", size, " bytes");
   std::memcpy(&length, bytes, sizeof(length));
   if (length > size - kLengthBytes) return InvalidArgument("its header is cut off");
+  if (length > kLongestHeader) {
+    return InvalidArgument("its header has ", length, " bytes, more than ", kLongestHeader);
+  }
   const std::string_view all(static_cast<const char*>(bytes), size);
   Json header;
   RNN_OPS_RETURN_IF_ERROR(ParseJson(all.substr(kLengthBytes, length), &header));
@@ -58,19 +86,13 @@ Status ReadParts(const void* bytes, size_t size, ModelFile* file) {
   const Json* const metadata = header.Find("__metadata__");
   if (metadata == nullptr) return InvalidArgument("its header has no metadata");
   RNN_OPS_RETURN_IF_ERROR(ReadGraph(*metadata, &file->graph));
-  int64_t total = 0;
-  for (const auto& [name, entry] : header.fields) {
+  for (const auto& [name, entry] : header.fields()) {
     if (name == "__metadata__") continue;
     StoredTensor& tensor = file->tensors[name];
     const Status status = ReadTensor(entry, data, &tensor);
     if (!status.ok()) return InvalidArgument("tensor '", name, "': ", status.message());
-    total += tensor.bytes();
   }
-  // A longer file was not written by export().
-  if (total != static_cast<int64_t>(data.size())) {
-    return InvalidArgument("it has ", data.size(), " bytes of tensors instead of ", total);
-  }
-  return Status();
+  return CheckCovered(data, file->tensors);
 }
 
 }  // namespace

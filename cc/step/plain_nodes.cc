@@ -181,6 +181,9 @@ class NormNode : public Node {
     RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
     RNN_OPS_RETURN_IF_ERROR(reader->Field("epsilon", &epsilon_));
     RNN_OPS_RETURN_IF_ERROR(reader->Field("centered", &centered_));
+    if (!(epsilon_ >= 0)) {
+      return InvalidArgument("'epsilon' must be at least 0, but it is ", epsilon_);
+    }
     const std::vector<int64_t> shape = {input_->columns()};
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", shape, &scale_));
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("offset", shape, &offset_));
@@ -233,7 +236,7 @@ class EmbeddingNode : public Node {
     tokens_ = tensor->shape[0];
     if (tensor->type == ElementType::kInt8) {
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", {tokens_}, &scale_));
-      RNN_OPS_RETURN_IF_ERROR(table_.Resize(tensor->bytes()));
+      RNN_OPS_RETURN_IF_ERROR(table_.Resize(tensor->bytes(), reader->memory()));
       std::copy(tensor->data, tensor->data + tensor->bytes(), table_.as<char>());
     } else {
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("table", tensor->shape, &table_));
@@ -247,17 +250,19 @@ class EmbeddingNode : public Node {
     const int32_t* tokens = input_->in<int32_t>();
     const int64_t columns = output_->columns();
     for (int64_t i = 0; i < input_->elements(); ++i) {
-      if (tokens[i] < 0 || tokens[i] >= tokens_) {
+      // Read once: another thread may write to the caller's memory.
+      const int32_t token = static_cast<const volatile int32_t*>(tokens)[i];
+      if (token < 0 || token >= tokens_) {
         return InvalidArgument("The input '", input_->name, "' must be from 0 to ", tokens_ - 1,
-                               ", but element ", i, " is ", tokens[i], ".");
+                               ", but element ", i, " is ", token, ".");
       }
       float* const to = output_->out() + i * columns;
       if (scale_.bytes() == 0) {
-        const float* row = table_.as<float>() + tokens[i] * columns;
+        const float* row = table_.as<float>() + token * columns;
         std::copy(row, row + columns, to);
       } else {
-        const int8_t* row = table_.as<int8_t>() + tokens[i] * columns;
-        const float scale = scale_.as<float>()[tokens[i]];
+        const int8_t* row = table_.as<int8_t>() + token * columns;
+        const float scale = scale_.as<float>()[token];
         for (int64_t c = 0; c < columns; ++c) to[c] = static_cast<float>(row[c]) / scale;
       }
     }

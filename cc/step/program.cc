@@ -34,29 +34,20 @@ const std::map<std::string, MakeNode>& Makers() {
 
 std::string ToText(const std::vector<int64_t>& shape) { return ToString(PartialShape::Of(shape)); }
 
-// Counts the memory of `what`, whose bytes are the product of `sizes`. Returns InvalidArgument if
-// the model would be too large.
-Status Reserve(Program* program, const std::string& what, const std::vector<int64_t>& sizes) {
-  const int64_t bytes = CountElements(sizes);
-  const int64_t memory = AvailableMemory();
-  if (bytes < 0 || __builtin_add_overflow(program->bytes, bytes, &program->bytes) ||
-      (memory > 0 && program->bytes > memory / 2)) {
-    return InvalidArgument("with batch_size ", program->batch, " and time ", program->max_time,
-                           ", ", what, " would be too large for the memory");
-  }
-  return Status();
+Status TooLarge(const Program& program, const std::string& what) {
+  return InvalidArgument("with batch_size ", program.batch, " and time ", program.max_time, ", ",
+                         what, " would be too large for the memory");
 }
 
 // Sets the sizes of a value. Its memory comes later, because outputs need none.
 Status SetSizes(Program* program, bool has_time, const std::vector<int64_t>& dims, Value* value) {
-  // A node may have two pointers for each row.
-  constexpr int64_t kRowBytes = 16;
   value->has_time = has_time;
   value->dims = dims;
   value->rows = program->batch * (has_time ? program->max_time : 1);
   value->row_elements = CountElements(dims);
-  const int64_t row_bytes = value->row_elements < 0 ? -1 : 4 * value->row_elements + kRowBytes;
-  return Reserve(program, "'" + value->name + "'", {value->rows, row_bytes});
+  const int64_t bytes = CountElements({value->rows, value->row_elements, 4});
+  const bool fits = value->row_elements >= 0 && bytes >= 0 && program->memory.Plan(bytes);
+  return fits ? Status() : TooLarge(*program, "'" + value->name + "'");
 }
 
 std::vector<int64_t> ShapeOf(const Program& program, const Value& value) {
@@ -71,7 +62,7 @@ Status ChooseSize(const ModelFile& file, const char* name, int64_t wanted, int64
   constexpr int64_t kLargest = int64_t{1} << 30;
   const Json* const field = file.graph.Find(name);
   int64_t of_file = 0;
-  if (field != nullptr && field->kind != Json::Kind::kNull) {
+  if (field != nullptr && field->kind() != Json::Kind::kNull) {
     RNN_OPS_RETURN_IF_ERROR(Read(*field, name, &of_file));
     if (of_file < 1) return InvalidArgument(name, " is ", of_file);
   }
@@ -94,11 +85,11 @@ class Builder {
   Status Build() {
     const Json* nodes = nullptr;
     RNN_OPS_RETURN_IF_ERROR(List("inputs", &nodes));
-    for (const Json& input : nodes->items) RNN_OPS_RETURN_IF_ERROR(AddInput(input));
+    for (const Json& input : nodes->items()) RNN_OPS_RETURN_IF_ERROR(AddInput(input));
     RNN_OPS_RETURN_IF_ERROR(List("nodes", &nodes));
-    for (const Json& node : nodes->items) RNN_OPS_RETURN_IF_ERROR(AddNode(node));
+    for (const Json& node : nodes->items()) RNN_OPS_RETURN_IF_ERROR(AddNode(node));
     RNN_OPS_RETURN_IF_ERROR(List("outputs", &nodes));
-    for (const Json& output : nodes->items) RNN_OPS_RETURN_IF_ERROR(AddOutput(output));
+    for (const Json& output : nodes->items()) RNN_OPS_RETURN_IF_ERROR(AddOutput(output));
     if (program_.inputs.empty()) return InvalidArgument("there is no input");
     if (program_.outputs.empty()) return InvalidArgument("there is no output");
     return AllocateValues();
@@ -107,7 +98,7 @@ class Builder {
  private:
   Status List(const char* name, const Json** list) const {
     *list = file_.graph.Find(name);
-    if (*list == nullptr || (*list)->kind != Json::Kind::kArray) {
+    if (*list == nullptr || (*list)->kind() != Json::Kind::kArray) {
       return InvalidArgument("the field '", name, "' must be a list");
     }
     return Status();
@@ -132,6 +123,7 @@ class Builder {
       return InvalidArgument("two inputs are named '", name, "'");
     }
     program_.inputs.push_back(value.get());
+    inputs_.insert(value.get());
     program_.input_shapes.push_back(ShapeOf(program_, *value));
     program_.values.push_back(std::move(value));
     return Status();
@@ -145,7 +137,7 @@ class Builder {
     if (maker == Makers().end()) {
       return InvalidArgument("node '", name, "' has the unknown op '", op, "'");
     }
-    NodeReader reader(file_, json, &program_, &values_);
+    NodeReader reader(file_, json, &program_, &values_, &states_);
     std::unique_ptr<Node> node;
     Status status = maker->second(&reader, &node);
     if (status.ok()) status = reader.CheckAllWeightsRead();
@@ -164,23 +156,20 @@ class Builder {
     if (value->type != ElementType::kFloat32) {
       return InvalidArgument("output '", name, "' is not float32");
     }
-    const auto& inputs = program_.inputs;
-    const bool is_input = std::find(inputs.begin(), inputs.end(), value) != inputs.end();
-    const bool in_place = !is_input && written_.insert(value).second;
-    for (const auto& output : program_.outputs) {
-      if (output.name == name) return InvalidArgument("two outputs are named '", name, "'");
+    const bool in_place = inputs_.count(value) == 0 && written_.insert(value).second;
+    if (!outputs_.insert(name).second) {
+      return InvalidArgument("two outputs are named '", name, "'");
     }
     program_.outputs.push_back({name, value, ShapeOf(program_, *value), in_place});
     return Status();
   }
 
   Status AllocateValues() {
+    program_.memory.ForgetPlan();
     for (const auto& value : program_.values) {
-      const auto& inputs = program_.inputs;
-      if (written_.count(value.get()) > 0) continue;
-      if (std::find(inputs.begin(), inputs.end(), value.get()) != inputs.end()) continue;
-      RNN_OPS_RETURN_IF_ERROR(value->memory.Resize(value->elements() * 4));
-      value->data = value->memory.as<void>();
+      if (written_.count(value.get()) > 0 || inputs_.count(value.get()) > 0) continue;
+      RNN_OPS_RETURN_IF_ERROR(value->block.Resize(value->elements() * 4, &program_.memory));
+      value->data = value->block.as<void>();
     }
     return Status();
   }
@@ -188,22 +177,39 @@ class Builder {
   const ModelFile& file_;
   Program& program_;
   std::map<std::string, Value*> values_;
+  std::set<std::string> states_;  // their names
+  std::set<const Value*> inputs_;
   std::set<const Value*> written_;  // where the caller wants them
+  std::set<std::string> outputs_;   // their names
 };
 
 }  // namespace
 
-Status Block::Resize(int64_t bytes) {
-  // A node may read a whole vector behind the last element.
+Memory::Memory() : most_(AvailableMemory() / 2) {}
+
+bool Memory::Plan(int64_t bytes) {
+  return !__builtin_add_overflow(planned_, bytes, &planned_) && HasRoom(0);
+}
+
+bool Memory::Take(int64_t bytes) {
+  if (!HasRoom(bytes)) return false;
+  taken_ += bytes;
+  return true;
+}
+
+Status Block::Resize(int64_t bytes, Memory* memory) {
   constexpr int64_t kAlignment = 64;
-  const int64_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
-  // WHY not all that the system promises: it ends a process that uses more than there is.
-  const int64_t memory = AvailableMemory();
-  const bool fits = memory == 0 || size <= memory / 2;
-  data_.reset(fits ? std::aligned_alloc(kAlignment, size) : nullptr);
-  bytes_ = data_ == nullptr ? 0 : bytes;
-  if (data_ == nullptr)
+  data_.reset();
+  bytes_ = 0;
+  const int64_t size = std::max<int64_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
+  if (memory->Take(size)) {
+    data_ = {std::aligned_alloc(kAlignment, size), Free{memory, size}};
+    if (data_ == nullptr) memory->GiveBack(size);
+  }
+  if (data_ == nullptr) {
     return ResourceExhausted("there is not enough memory for ", bytes, " bytes");
+  }
+  bytes_ = bytes;
   std::memset(data_.get(), 0, size);
   return Status();
 }
@@ -243,7 +249,9 @@ Status NodeReader::Input(Value** input) const {
 
 bool NodeReader::WantsOutput(size_t k) const {
   const Json* const outputs = node_.Find("outputs");
-  return outputs != nullptr && k < outputs->items.size() && !outputs->items[k].string.empty();
+  if (outputs == nullptr || outputs->kind() != Json::Kind::kArray) return false;
+  std::string name;
+  return k < outputs->items().size() && Read(outputs->items()[k], "", &name).ok() && !name.empty();
 }
 
 Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& dims,
@@ -254,7 +262,8 @@ Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& d
   auto made = std::make_unique<Value>();
   made->name = names[k];
   RNN_OPS_RETURN_IF_ERROR(SetSizes(&program_, has_time, dims, made.get()));
-  if (!values_.emplace(made->name, made.get()).second) {
+  // An empty name is that of an output that no node reads.
+  if (!made->name.empty() && !values_.emplace(made->name, made.get()).second) {
     return InvalidArgument("there are two values '", made->name, "'");
   }
   *value = made.get();
@@ -289,22 +298,25 @@ Status NodeReader::Weights(const std::string& name, const std::vector<int64_t>& 
     return InvalidArgument("'", name, "' must be float32 of the shape ", ToText(shape),
                            ", but its shape is ", ToText(tensor->shape));
   }
-  RNN_OPS_RETURN_IF_ERROR(copy->Resize(tensor->bytes()));
+  RNN_OPS_RETURN_IF_ERROR(copy->Resize(tensor->bytes(), memory()));
   if (tensor->bytes() > 0) std::memcpy(copy->as<void>(), tensor->data, tensor->bytes());
   return Status();
 }
 
 Status NodeReader::CheckAllWeightsRead() const {
   const Json* const weights = node_.Find("weights");
-  if (weights == nullptr) return Status();
-  for (const auto& [name, tensor] : weights->fields) {
+  if (weights == nullptr || weights->kind() != Json::Kind::kObject) return Status();
+  for (const auto& [name, tensor] : weights->fields()) {
     if (read_.count(name) == 0) return InvalidArgument("it has unknown weights '", name, "'");
   }
   return Status();
 }
 
-Status NodeReader::Reserve(const std::string& what, const std::vector<int64_t>& sizes) {
-  return step::Reserve(&program_, what, sizes);
+Status NodeReader::Allocate(const std::string& what, const std::vector<int64_t>& sizes,
+                            Block* block) {
+  const int64_t bytes = CountElements(sizes);
+  if (bytes < 0 || !memory()->HasRoom(bytes)) return TooLarge(program_, what);
+  return block->Resize(bytes, memory());
 }
 
 Status NodeReader::NewState(size_t k, const std::vector<int64_t>& dims, State** state) {
@@ -313,16 +325,16 @@ Status NodeReader::NewState(size_t k, const std::vector<int64_t>& dims, State** 
   if (k >= names.size()) return InvalidArgument("it has ", names.size(), " states");
   auto made = std::make_unique<State>();
   made->name = names[k];
-  for (const auto& other : program_.states) {
-    if (other->name == made->name)
-      return InvalidArgument("two states are named '", made->name, "'");
+  if (!states_.insert(made->name).second) {
+    return InvalidArgument("two states are named '", made->name, "'");
   }
   made->shape = dims;
   made->shape.insert(made->shape.begin(), program_.batch);
   made->elements = CountElements(made->shape);
-  RNN_OPS_RETURN_IF_ERROR(
-      Reserve("the state '" + made->name + "'", {made->elements, 2 * sizeof(float)}));
-  for (Block& buffer : made->buffers) RNN_OPS_RETURN_IF_ERROR(buffer.Resize(made->elements * 4));
+  for (Block& buffer : made->buffers) {
+    RNN_OPS_RETURN_IF_ERROR(
+        Allocate("the state '" + made->name + "'", {made->elements, sizeof(float)}, &buffer));
+  }
   *state = made.get();
   program_.states.push_back(std::move(made));
   return Status();

@@ -14,11 +14,31 @@
 
 namespace rnn_ops::step {
 
-// Memory aligned to 64 bytes.
+// Counts the memory of a program. It may have half of that of the process: the system promises
+// more, and ends a process that uses it.
+class Memory {
+ public:
+  Memory();
+  // Whether there is room for `bytes` bytes and those that are planned.
+  bool HasRoom(int64_t bytes) const { return most_ == 0 || bytes <= most_ - taken_ - planned_; }
+  // Takes `bytes` bytes, if there is room.
+  bool Take(int64_t bytes);
+  void GiveBack(int64_t bytes) { taken_ -= bytes; }
+  // Whether there is also room for `bytes` bytes, which Take() will take later.
+  bool Plan(int64_t bytes);
+  void ForgetPlan() { planned_ = 0; }
+
+ private:
+  int64_t most_;
+  int64_t taken_ = 0;
+  int64_t planned_ = 0;
+};
+
+// Memory aligned to 64 bytes, which `memory` counts while it exists.
 class Block {
  public:
-  // Replaces the memory by `bytes` zeros.
-  Status Resize(int64_t bytes);
+  // Replaces the memory by `bytes` zeros. `memory` must outlive the block.
+  Status Resize(int64_t bytes, Memory* memory);
   int64_t bytes() const { return bytes_; }
   template <typename T>
   T* as() const {
@@ -27,9 +47,14 @@ class Block {
 
  private:
   struct Free {
-    void operator()(void* data) const { std::free(data); }
+    Memory* memory;
+    int64_t bytes;
+    void operator()(void* data) const {
+      std::free(data);
+      memory->GiveBack(bytes);
+    }
   };
-  std::unique_ptr<void, Free> data_;
+  std::unique_ptr<void, Free> data_{nullptr, Free{nullptr, 0}};
   int64_t bytes_ = 0;
 };
 
@@ -41,7 +66,7 @@ struct Value {
   std::vector<int64_t> dims;  // without B and T
   int64_t rows = 0;           // B*T or B
   int64_t row_elements = 0;   // the product of dims
-  Block memory;               // unless an input of the model, or written to an output of the call
+  Block block;                // unless an input of the model, or written to an output of the call
   void* data = nullptr;       // in the current call
 
   int64_t elements() const { return rows * row_elements; }
@@ -77,10 +102,14 @@ class Node {
 };
 
 struct Program {
+  Program() = default;
+  Program(const Program&) = delete;  // blocks point to its memory
+  Program& operator=(const Program&) = delete;
+
+  Memory memory;         // destroyed after all blocks
   int64_t batch = 0;     // B
   int64_t max_time = 0;  // T
   int threads = 1;       // of the team of a call
-  int64_t bytes = 0;     // about the memory of all values and nodes
   std::vector<std::unique_ptr<Value>> values;
   std::vector<std::unique_ptr<State>> states;
   std::vector<std::unique_ptr<Node>> nodes;

@@ -40,7 +40,7 @@ class RnnNode : public Node {
                     CallShapes* shapes);
   // Copies the weights, and sets the inputs of tensors_ that are weights.
   Status ReadWeights(const NodeReader& reader, const OpSpec& op);
-  Status Pack();
+  Status Pack(Memory* memory);
   void ForgetPacked();
   // Makes the plan of all calls.
   Status Plan(NodeReader* reader);
@@ -112,7 +112,7 @@ Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op) {
     const ElementType type = spec.TypeIn(kFloat32);
     if (tensor->type != type) return InvalidArgument("'", spec.name(), "' has another type");
     Block& copy = weights_.emplace_back(spec.arg, Block()).second;
-    RNN_OPS_RETURN_IF_ERROR(copy.Resize(tensor->bytes()));
+    RNN_OPS_RETURN_IF_ERROR(copy.Resize(tensor->bytes(), reader.memory()));
     if (tensor->bytes() > 0) std::memcpy(copy.as<void>(), tensor->data, tensor->bytes());
     if (tensor->elements > 0) {
       tensors_.SetInput(spec.arg, copy.as<void>(), type, tensor->elements);
@@ -121,10 +121,10 @@ Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op) {
   return Status();
 }
 
-Status RnnNode::Pack() {
+Status RnnNode::Pack(Memory* memory) {
   const cpu::PackedFormat format = cpu::Kernels().rnn_packed_format(&args_.problem);
   if (format.bytes < 0) return InvalidArgument("its weights are too large");
-  RNN_OPS_RETURN_IF_ERROR(panels_.Resize(format.bytes));
+  RNN_OPS_RETURN_IF_ERROR(panels_.Resize(format.bytes, memory));
   args_.panels = panels_.as<void>();
   Team team(1, nullptr);
   args_.parallel = cpu::ParallelForOf(&team);
@@ -182,7 +182,7 @@ Status RnnNode::Make(NodeReader* reader) {
   args_.tensors = &tensors_;
   args_.problem = cpu::MakeRnnProblem(shapes.config, kFloat32, tensors_);
   args_.problem.lengths.sum = reader->batch() * reader->max_time();
-  RNN_OPS_RETURN_IF_ERROR(Pack());
+  RNN_OPS_RETURN_IF_ERROR(Pack(reader->memory()));
 
   const RnnConfig& config = shapes.config;
   RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {config.output_size()}, &output_));
@@ -203,8 +203,7 @@ Status RnnNode::Plan(NodeReader* reader) {
   // The costs of warm threads: a run with cold ones still wakes no thread that is not worth it.
   args_.parallel.threads = {reader->threads(), cpu::WakeNs(/*warm=*/true), cpu::kMeetNs};
   const int64_t bytes = cpu::Kernels().rnn_plan_size(&args_).scratch_bytes;
-  RNN_OPS_RETURN_IF_ERROR(reader->Reserve("the memory of a call", {bytes}));
-  RNN_OPS_RETURN_IF_ERROR(plan_.Resize(bytes));
+  RNN_OPS_RETURN_IF_ERROR(reader->Allocate("the memory of a call", {bytes}, &plan_));
   cpu::Kernels().rnn_plan_init(&args_, plan_.as<void>());
   return Status();
 }

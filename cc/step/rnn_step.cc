@@ -298,7 +298,15 @@ RNN_STEP_EXPORT int rnn_step_version(void) { return RNN_STEP_VERSION; }
 
 RNN_STEP_EXPORT const char* rnn_step_error(void) { return last_error; }
 
-RNN_STEP_EXPORT const char* rnn_step_isa(void) { return rnn_ops::cpu::Kernels().isa; }
+RNN_STEP_EXPORT const char* rnn_step_isa(void) {
+  // The first call opens the kernels' objects, for which there may be no memory.
+  const char* isa = "";
+  Guarded([&] {
+    isa = rnn_ops::cpu::Kernels().isa;
+    return Status();
+  });
+  return isa;
+}
 
 RNN_STEP_EXPORT int rnn_step_new(const void* bytes, size_t size, int64_t batch, int64_t time,
                                  int threads, RnnStepper** stepper) {

@@ -54,7 +54,8 @@ int rnn_step_version(void);
 /* The sentence of the last error of this thread. It lives until the thread's next error. */
 const char* rnn_step_error(void);
 
-/* The instruction set of the kernels: "avx512", "avx2" or "baseline". */
+/* The instruction set of the kernels: "avx512", "avx2" or "baseline"; "" without memory to load
+ * them. */
 const char* rnn_step_isa(void);
 
 /* Makes a stepper, whose states are zero.

@@ -187,10 +187,13 @@ int AvailableCpus() {
 }
 
 int64_t AvailableMemory() {
-  const int64_t pages = sysconf(_SC_PHYS_PAGES);
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  const int64_t physical = pages > 0 && page > 0 ? pages * page : 0;
-  return std::min(physical, ReadCgroupLimits().memory_bytes);
+  static const int64_t memory = [] {
+    const int64_t pages = sysconf(_SC_PHYS_PAGES);
+    const int64_t page = sysconf(_SC_PAGESIZE);
+    const int64_t physical = pages > 0 && page > 0 ? pages * page : 0;
+    return std::min(physical, ReadCgroupLimits().memory_bytes);
+  }();
+  return memory;
 }
 
 }  // namespace rnn_ops

@@ -28,7 +28,8 @@ int UsableCpus(double quota, int affinity);
 // Threads with a barrier at every step then wait for threads that the kernel does not run.
 int AvailableCpus();
 
-// Bytes of physical memory, or of the control groups' limit if that is less; 0 if unknown.
+// Bytes of physical memory, or of the control groups' limit if that is less; 0 if unknown. Read
+// once.
 int64_t AvailableMemory();
 
 }  // namespace rnn_ops

@@ -15,15 +15,15 @@ TEST(Json, ReadsEveryKindOfValue) {
       &json);
   ASSERT_TRUE(status.ok()) << status.message();
   const Json& a = *json.Find("a");
-  ASSERT_EQ(a.items.size(), 5u);
-  EXPECT_EQ(a.items[0].number, 1);
-  EXPECT_EQ(a.items[1].number, -2500);
-  EXPECT_TRUE(a.items[2].boolean);
-  EXPECT_EQ(a.items[3].kind, Json::Kind::kBool);
-  EXPECT_FALSE(a.items[3].boolean);
-  EXPECT_EQ(a.items[4].kind, Json::Kind::kNull);
-  EXPECT_EQ(json.Find("b")->Find("c")->string, "\xc3\xa9\xf0\x9f\x98\x80\n\\");
-  EXPECT_EQ(json.Find("d")->kind, Json::Kind::kArray);
+  ASSERT_EQ(a.items().size(), 5u);
+  EXPECT_EQ(a.items()[0].number(), 1);
+  EXPECT_EQ(a.items()[1].number(), -2500);
+  EXPECT_TRUE(a.items()[2].boolean());
+  EXPECT_EQ(a.items()[3].kind(), Json::Kind::kBool);
+  EXPECT_FALSE(a.items()[3].boolean());
+  EXPECT_EQ(a.items()[4].kind(), Json::Kind::kNull);
+  EXPECT_EQ(json.Find("b")->Find("c")->string(), "\xc3\xa9\xf0\x9f\x98\x80\n\\");
+  EXPECT_EQ(json.Find("d")->kind(), Json::Kind::kArray);
   EXPECT_EQ(json.Find("f"), nullptr);
 }
 
@@ -84,10 +84,12 @@ TEST(Json, ReadsEveryNumberAndEveryLengthOfCharacter) {
   const std::string names =
       "a\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
   ASSERT_TRUE(ParseJson("[\"" + names + "\", 0, -0.5, 10, 1E2, 2e-1, 0e+1]", &json).ok());
-  EXPECT_EQ(json.items[0].string, names);
+  EXPECT_EQ(json.items()[0].string(), names);
   const double numbers[] = {0, -0.5, 10, 100, 0.2, 0};
-  for (size_t k = 0; k < 6; ++k) EXPECT_EQ(json.items[1 + k].number, numbers[k]);
+  for (size_t k = 0; k < 6; ++k) EXPECT_EQ(json.items()[1 + k].number(), numbers[k]);
 }
+
+TEST(Json, ValuesAreSmall) { EXPECT_EQ(sizeof(Json), 16u); }
 
 TEST(Json, ReadsFieldsOfTheRightKind) {
   Json json;

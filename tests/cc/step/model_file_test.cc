@@ -28,7 +28,7 @@ TEST(ModelFile, HasTheGraphAndTheTensors) {
   ModelFile file;
   const Status status = ReadModelFile(text.data(), text.size(), &file);
   ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(file.graph.Find("nodes")->items.size(), 1u);
+  EXPECT_EQ(file.graph.Find("nodes")->items().size(), 1u);
   ASSERT_EQ(file.tensors.size(), 2u);
   const StoredTensor& a = file.tensors["a"];
   EXPECT_EQ(a.shape, (std::vector<int64_t>{2, 3}));
@@ -71,6 +71,34 @@ TEST(ModelFile, RejectsTensorsOutsideOfTheFile) {
        }) {
     EXPECT_FALSE(ReadText(with(tensor)).ok()) << tensor;
   }
+}
+
+TEST(ModelFile, EachByteOfTheDataIsOfOneTensor) {
+  const auto read = [](const char* a, const char* b, size_t bytes) {
+    return ReadText(WithHeader(
+        std::string("{\"__metadata__\": {\"format\": \"tf_rnn_ops.step\", \"version\": \"1\", "
+                    "\"graph\": \"{}\"}, \"a\": {\"dtype\": \"F32\", ") +
+            a + "}, \"b\": {\"dtype\": \"F32\", " + b + "}}",
+        std::string(bytes, '\0')));
+  };
+  const char* const first = "\"shape\": [2], \"data_offsets\": [0, 8]";
+  EXPECT_TRUE(read(first, "\"shape\": [1], \"data_offsets\": [8, 12]", 12).ok());
+  EXPECT_TRUE(read("\"shape\": [1], \"data_offsets\": [8, 12]", first, 12).ok());
+  EXPECT_TRUE(read(first, "\"shape\": [0], \"data_offsets\": [0, 0]", 8).ok());
+  // Twelve bytes of tensors each: they overlap, or leave a hole and overlap.
+  EXPECT_FALSE(read(first, "\"shape\": [1], \"data_offsets\": [4, 8]", 12).ok());
+  EXPECT_FALSE(read(first, "\"shape\": [1], \"data_offsets\": [0, 4]", 12).ok());
+  EXPECT_FALSE(read(first, "\"shape\": [1], \"data_offsets\": [12, 16]", 16).ok());
+}
+
+TEST(ModelFile, RejectsALongHeader) {
+  const std::string spaces(17 << 20, ' ');
+  EXPECT_FALSE(
+      ReadText(WithHeader("{\"__metadata__\": {\"format\": \"tf_rnn_ops.step\", \"version\": "
+                          "\"1\", \"graph\": \"{}\"}" +
+                              spaces + "}",
+                          ""))
+          .ok());
 }
 
 TEST(ModelFile, RejectsOtherFormatsAndVersions) {
