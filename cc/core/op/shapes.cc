@@ -176,10 +176,9 @@ Status CheckRunTimeSizes(int64_t length) {
       kOtherSizes, ".");
 }
 
-namespace {
-
-// Checks the lengths and adds them to *sum.
-Status SumLengths(const int32_t* lengths, int64_t batch, int64_t max_time, int64_t* sum) {
+Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time,
+                               int64_t* sum) {
+  *sum = 0;
   for (int64_t row = 0; row < batch; ++row) {
     if (lengths[row] < 0 || lengths[row] > max_time) {
       return InvalidArgument("sequence_lengths must be in [0, ", max_time, "], the number of time ",
@@ -190,20 +189,13 @@ Status SumLengths(const int32_t* lengths, int64_t batch, int64_t max_time, int64
   return Status();
 }
 
-}  // namespace
-
-Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time) {
-  int64_t sum = 0;
-  return SumLengths(lengths, batch, max_time, &sum);
-}
-
 Status CopySequenceLengths(const int32_t* given, int64_t batch, int64_t max_time, int32_t* lengths,
                            int64_t* sum) {
   *sum = 0;
   if (batch == 0) return Status();
   if (given != nullptr) {
     std::copy_n(given, batch, lengths);
-    return SumLengths(lengths, batch, max_time, sum);
+    return ValidateSequenceLengths(lengths, batch, max_time, sum);
   }
   if (max_time > std::numeric_limits<int32_t>::max()) {
     return InvalidArgument("input must have fewer than 2^31 time steps, but it has ", max_time,

@@ -72,8 +72,9 @@ constexpr int32_t kOtherSizes = std::numeric_limits<int32_t>::min();
 // Returns InvalidArgument with an explanation if `length` is kOtherSizes.
 Status CheckRunTimeSizes(int64_t length);
 
-// Checks that every entry of sequence_lengths is in [0, T].
-Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time);
+// Checks that every entry of sequence_lengths is in [0, T], and sets *sum to their sum.
+Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time,
+                               int64_t* sum);
 
 // Sets `lengths`, [B], to a checked copy of `given`, or to T if `given` is null, and *sum to the
 // sum of the lengths. The kernel reads the copy, so it reads the checked values even if another

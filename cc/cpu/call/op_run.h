@@ -1,4 +1,5 @@
 // Runs an op on a CPU, for every framework: from the tensors of a call to the kernels of the table.
+// The framework's adapter has validated the call.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,6 @@
 
 namespace rnn_ops::cpu {
 
-// Adapter from a Team to the ParallelFor of the kernels.
-
 // The result is valid as long as the team.
 inline ParallelFor ParallelForOf(Team* team) {
   return {team,
@@ -23,9 +22,6 @@ inline ParallelFor ParallelForOf(Team* team) {
           [](void* context, int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i),
              void* arg) { static_cast<Team*>(context)->For(n, worth_threads, fn, arg); }};
 }
-
-// Calls of ops on the kernels of this machine, for any framework. The framework's adapter converts
-// the tensors to pointers and to a validated configuration before.
 
 // The services of a framework for one call.
 class Host {

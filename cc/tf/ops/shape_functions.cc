@@ -35,8 +35,9 @@ absl::Status InferRnnOp(const OpSpec& op, InferenceContext* c) {
   const int index = op.Input(Arg::sequence_lengths);
   const Tensor* lengths = index == kAbsent ? nullptr : c->input_tensor(index);
   if (lengths == nullptr || shapes.dims.max_time == kUnknownDim) return absl::OkStatus();
+  int64_t sum = 0;
   return ToTf(ValidateSequenceLengths(static_cast<const int32_t*>(Data(*lengths)),
-                                      lengths->NumElements(), shapes.dims.max_time));
+                                      lengths->NumElements(), shapes.dims.max_time, &sum));
 }
 
 absl::Status InferBlockLstmOp(const OpSpec& op, InferenceContext* c) {

@@ -365,12 +365,16 @@ TEST(RnnShapes, FirstVersions) {
 
 TEST(SequenceLengths, AreFromZeroToTheNumberOfSteps) {
   const int32_t lengths[] = {0, 7, 3}, first[] = {-1, 2}, negative[] = {1, 2, -1};
-  EXPECT_TRUE(ValidateSequenceLengths(lengths, 3, 7).ok());
-  EXPECT_TRUE(ValidateSequenceLengths(nullptr, 0, 7).ok());
-  EXPECT_TRUE(ValidateSequenceLengths(negative, 2, 7).ok());
-  ExpectInvalid(ValidateSequenceLengths(lengths, 3, 6), {"sequence_lengths[1] is 7", "[0, 6]"});
-  ExpectInvalid(ValidateSequenceLengths(first, 2, 7), {"sequence_lengths[0] is -1"});
-  ExpectInvalid(ValidateSequenceLengths(negative, 3, 7), {"sequence_lengths[2] is -1"});
+  int64_t sum = -1;
+  EXPECT_TRUE(ValidateSequenceLengths(lengths, 3, 7, &sum).ok());
+  EXPECT_EQ(sum, 10);
+  EXPECT_TRUE(ValidateSequenceLengths(nullptr, 0, 7, &sum).ok());
+  EXPECT_EQ(sum, 0);
+  EXPECT_TRUE(ValidateSequenceLengths(negative, 2, 7, &sum).ok());
+  ExpectInvalid(ValidateSequenceLengths(lengths, 3, 6, &sum),
+                {"sequence_lengths[1] is 7", "[0, 6]"});
+  ExpectInvalid(ValidateSequenceLengths(first, 2, 7, &sum), {"sequence_lengths[0] is -1"});
+  ExpectInvalid(ValidateSequenceLengths(negative, 3, 7, &sum), {"sequence_lengths[2] is -1"});
 }
 
 TEST(SequenceLengths, SayThatSizesDiffer) {
