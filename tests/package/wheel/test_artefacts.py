@@ -79,7 +79,9 @@ def test_exported_symbols(libraries, name):
 def test_the_baseline_exports_what_libraries_of_ops_share(libraries):
     """The persistent kernels of GPUs, whose name has a checksum, and the table of kernels, whose name has the
     version."""
-    archive, name = sorted(elf.exported_symbols(libraries[BASELINE]), key=lambda one: "Kernel" in one)
+    archive, name = sorted(
+        elf.exported_symbols(libraries[BASELINE]), key=lambda one: "Kernel" in one
+    )
     header = (ROOT / "cc/gpu/kernels/persistent/archive_name.h").read_text()
     assert re.search(r"kPersistentArchive_\w+", header)[0] in archive
     for library in [*MAIN, *XLA]:
