@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import contextlib
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,18 @@ _STACK_TENSORS = ("input", "input_h", "input_c", "params")
 
 class CannotWrite(ValueError):
     """The error for a node that cannot be written, with the reason."""
+
+
+@contextlib.contextmanager
+def errors_of_tf2onnx() -> Iterator[None]:
+    """Raises a ValueError of one sentence for an error of a call of tf2onnx, which may be of any class."""
+    try:
+        yield
+    except CannotWrite:  # of our handlers, which tf2onnx calls
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"tf2onnx cannot convert the model: {reason}") from error
 
 
 class Layer(NamedTuple):

@@ -5,9 +5,9 @@ from typing import Any, Iterable
 import tensorflow as tf
 
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
-from tf_rnn_ops._formats.onnx import errors, widening
+from tf_rnn_ops._formats.onnx import widening
 from tf_rnn_ops._formats.onnx.fitting import Fitting
-from tf_rnn_ops._formats.onnx.nodes import OURS, CannotWrite
+from tf_rnn_ops._formats.onnx.nodes import OURS, CannotWrite, errors_of_tf2onnx
 from tf_rnn_ops._formats.passes import mask_conditions
 from tf_rnn_ops.portable import per_node
 
@@ -66,7 +66,7 @@ def _inlined(graph_def: Any, inputs: list[str], outputs: list[str]) -> Any:
         # WHY: with this attribute TensorFlow writes loops and conditions of TensorFlow 1, which tf2onnx does not
         # know.
         node.attr.pop("_lower_using_switch_merge", None)
-    with tf.Graph().as_default(), errors.of_tf2onnx():
+    with tf.Graph().as_default(), errors_of_tf2onnx():
         tf.import_graph_def(graph_def, name="")
         return tf_loader.tf_optimize(inputs, outputs, graph_def)
 
