@@ -10,20 +10,19 @@ import numpy as np
 from tf_rnn_ops._formats.onnx import weights
 from tf_rnn_ops.params import to_onnx
 from tf_rnn_ops.plain import sizes
-from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, STACK_ATTRS, signature
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, PREFIX, STACK_ATTRS, signature
 
 if TYPE_CHECKING:
     from tf2onnx.graph import Graph, Node
 
-OURS = "TfRnnOps>"
-LAYERS = (f"{OURS}LayerRNN", f"{OURS}LayerRNNPacked")
+LAYERS = (f"{PREFIX}LayerRNN", f"{PREFIX}LayerRNNPacked")
 _WITHOUT_LENGTHS = ("CudnnRNN", "CudnnRNNV2")
 STACKS = (
-    *(f"{OURS}CudnnRNNV3", f"{OURS}CudnnRNNV3Packed", f"{OURS}StatelessCudnnRNNV3"),
+    *(f"{PREFIX}CudnnRNNV3", f"{PREFIX}CudnnRNNV3Packed", f"{PREFIX}StatelessCudnnRNNV3"),
     *(*_WITHOUT_LENGTHS, "CudnnRNNV3"),
 )
 # TensorFlow's become this op before: see preparing.
-BLOCKS = (f"{OURS}BlockLSTMV2",)
+BLOCKS = (f"{PREFIX}BlockLSTMV2",)
 _STACK_TENSORS = ("input", "input_h", "input_c", "params")
 
 
