@@ -16,6 +16,28 @@ _ROOT = pathlib.Path(__file__).resolve().parent.parent
 # WHY not imported: the package loads TensorFlow, which the drivers and the other libraries do without.
 _OURS = runpy.run_path(str(_ROOT / "tf_rnn_ops/native/machine.py"))
 
+# (vendor, family, ranges of models with both ends, generation). The table of CPUs in docs/performance.md has
+# these names.
+# SOURCE: Linux, arch/x86/kernel/cpu/amd.c (bsp_init_amd) and arch/x86/include/asm/intel-family.h.
+_AMD, _INTEL = "AuthenticAMD", "GenuineIntel"
+_GENERATIONS = (
+    (_AMD, 23, ((0x00, 0x2F), (0x50, 0x5F)), "Zen"),
+    (_AMD, 23, ((0x30, 0x4F), (0x60, 0x7F), (0x90, 0x91), (0xA0, 0xAF)), "Zen 2"),
+    (_AMD, 25, ((0x00, 0x0F), (0x20, 0x5F)), "Zen 3"),
+    (_AMD, 25, ((0x10, 0x1F), (0x60, 0xAF)), "Zen 4"),
+    (_AMD, 26, ((0x00, 0x2F), (0x40, 0x4F), (0x60, 0x7F)), "Zen 5"),
+    (_INTEL, 6, ((0x3C, 0x3C), (0x3F, 0x3F), (0x45, 0x46)), "Haswell"),
+    (_INTEL, 6, ((0x3D, 0x3D), (0x47, 0x47), (0x4F, 0x4F), (0x56, 0x56)), "Broadwell"),
+    (_INTEL, 6, ((0x4E, 0x4E), (0x5E, 0x5E)), "Skylake"),
+    (_INTEL, 6, ((0x55, 0x55),), "Skylake, Cascade Lake or Cooper Lake"),
+    (_INTEL, 6, ((0x8E, 0x8E), (0x9E, 0x9E)), "Kaby Lake or Coffee Lake"),
+    (_INTEL, 6, ((0x6A, 0x6A), (0x6C, 0x6C), (0x7D, 0x7E)), "Ice Lake"),
+    (_INTEL, 6, ((0x8C, 0x8D),), "Tiger Lake"),
+    (_INTEL, 6, ((0x97, 0x97), (0x9A, 0x9A)), "Alder Lake"),
+    (_INTEL, 6, ((0x8F, 0x8F),), "Sapphire Rapids"),
+    (_INTEL, 6, ((0xCF, 0xCF),), "Emerald Rapids"),
+    (_INTEL, 6, ((0xAD, 0xAE),), "Granite Rapids"),
+)
 
 # The variable with the instruction set that benchmarks.settings.restrict leaves to the process.
 RESTRICTED = "BENCH_RESTRICTED_TO"
@@ -31,6 +53,33 @@ def prefer_installed():
     """Puts the source tree last on the path, so that an installed tf_rnn_ops has priority."""
     rest = [p for p in sys.path if pathlib.Path(p or ".").resolve() != _ROOT]
     sys.path[:] = [*rest, str(_ROOT)]
+
+
+def generation(vendor, family, model):
+    """Names the generation of an x86 processor.
+
+    Args:
+        vendor: "AuthenticAMD" or "GenuineIntel"; another vendor has no names here.
+        family: The CPU family, a decimal number as in /proc/cpuinfo and lscpu.
+        model: The model, a decimal number.
+
+    Returns:
+        The generation, such as "Zen 4". For an unknown processor the family and the model.
+    """
+    for its_vendor, its_family, ranges, label in _GENERATIONS:
+        if (its_vendor, str(its_family)) == (vendor, family) and model.isdecimal():
+            if any(first <= int(model) <= last for first, last in ranges):
+                return label
+    return f"family {family}, model {model}"
+
+
+def name():
+    """The name of the processor, with its generation instead of the numbers of its model."""
+    core = _OURS["_first_core"]()
+    if not {"model name", "cpu family", "model"} <= core.keys():
+        return _OURS["name"]()
+    known = generation(core.get("vendor_id", ""), core["cpu family"], core["model"])
+    return f"{core['model name']} ({known})"
 
 
 def flags():
@@ -62,7 +111,7 @@ def describe():
     cpu = flags()
     wanted = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
     return {
-        "cpu": _OURS["name"](),
+        "cpu": name(),
         "isa": [f for f in wanted if f in cpu],
         "cores": len(os.sched_getaffinity(0)),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),

@@ -15,7 +15,7 @@ import keras
 import numpy as np
 
 import tf_rnn_ops.keras as ours
-from tf_rnn_ops.native import heap
+from tf_rnn_ops.keras.dispatch.quantized import trim_heap
 
 UNITS = 1024
 
@@ -49,7 +49,7 @@ def use(what, model):
         model.make_predict_function(force=True)
     gc.collect()
     call(x)
-    heap.trim()
+    trim_heap()
     yield
 
 

@@ -102,14 +102,12 @@ NEOVERSE = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (ZEN_4, "AMD EPYC (Zen 4)"),
-        (ZEN_4.replace(": 17", ": 200"), "AMD EPYC (family 25, model 200)"),
-        (ZEN_4.replace("AuthenticAMD", "Other"), "AMD EPYC (family 25, model 17)"),
+        (ZEN_4, "AMD EPYC (family 25, model 17)"),
         (NEOVERSE, "a machine (implementer 0x41, part 0xd0c)"),
         ("processor\t: 0\n", "a machine"),
         (None, "a machine"),
     ],
-    ids=["known", "model", "vendor", "Arm", "nothing", "no file"],
+    ids=["x86", "Arm", "nothing", "no file"],
 )
 def test_the_name_of_the_processor(text, words, tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
@@ -121,17 +119,12 @@ def test_the_name_of_the_processor(text, words, tmp_path, monkeypatch):
     assert machine.processor().startswith(f"{words}, ") and machine.processor().endswith("cores")
 
 
-def test_no_processor_has_two_generations():
-    for vendor, family, ranges, name in machine._GENERATIONS:
-        for model in {end for both in ranges for end in both}:
-            assert machine.generation(vendor, str(family), str(model)) == name
-
-
-def test_info_advises_no_cudnn_to_a_tensorflow_without_cuda():
+def test_info_says_where_to_look_for_a_missing_gpu(monkeypatch):
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda: [])
+    monkeypatch.setattr(tf.test, "is_built_with_cuda", lambda: True)
     facts = dict(tf_rnn_ops.info())
     assert facts["NumPy"] == np.__version__ and "glibc" in facts["System"]
-    if not tf.test.is_built_with_cuda():
-        assert facts["cuDNN"] == "not needed: this TensorFlow was built without CUDA"
+    assert "https://www.tensorflow.org/install/pip" in facts["Devices"]
 
 
 def test_a_name_is_a_module_or_a_function():

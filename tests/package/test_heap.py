@@ -2,7 +2,7 @@
 
 import ctypes
 
-from tf_rnn_ops.native import heap
+from tf_rnn_ops.keras.dispatch import quantized
 
 
 class Library:
@@ -15,13 +15,13 @@ class Library:
 def test_memory_is_returned(monkeypatch):
     called = []
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Library(malloc_trim=called.append))
-    heap.trim()
+    quantized.trim_heap()
     assert [pad.value for pad in called] == [0]
 
 
 def test_a_library_without_the_function(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Library())
-    heap.trim()
-    monkeypatch.setattr(heap.sys, "platform", "darwin")
+    quantized.trim_heap()
+    monkeypatch.setattr(quantized.sys, "platform", "darwin")
     monkeypatch.setattr(ctypes, "CDLL", None)
-    heap.trim()
+    quantized.trim_heap()

@@ -516,7 +516,6 @@ def test_info_names_everything():
     assert facts["CPU instruction set"].startswith("baseline (")
     assert "within an op" in facts["Threads"]
     assert "CPU:0" in facts["Devices"]
-    assert facts["cuDNN"]
 
 
 def test_info_survives_a_broken_keras():

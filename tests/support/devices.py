@@ -24,7 +24,7 @@ def require():
     """Fails where TensorFlow has not registered the device: a test must not run elsewhere."""
     kind, number = NAME.split(":")
     assert len(tf.config.list_logical_devices(kind)) > int(number), (
-        f"TensorFlow has registered no {NAME}; python -m tf_rnn_ops info says why"
+        f"TensorFlow has registered no {NAME}"
     )
 
 

@@ -9,10 +9,10 @@ import tensorflow as tf
 
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
 from tf_rnn_ops.portable import per_node
+from tf_rnn_ops.raw_ops.table import PREFIX
 
 _Arrays = dict[str, npt.NDArray[Any]]
 
-_OURS = "TfRnnOps>"
 _CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
 # Our forward ops and TensorFlow's, without the prefix.
 RECURRENT = (
@@ -53,9 +53,9 @@ def recurrent_nodes(saved_model: str) -> list[tuple[str, str]]:
     meta_graphs = per_node.read(pathlib.Path(saved_model)).meta_graphs
     nodes = [node for graph in meta_graphs for node in per_node.all_nodes(graph.graph_def)]
     # WHY a dict: a SavedModel may have a function of a signature more than once.
-    recurrent = [node for node in nodes if node.op.removeprefix(_OURS) in RECURRENT]
+    recurrent = [node for node in nodes if node.op.removeprefix(PREFIX) in RECURRENT]
     return list(
-        {layer_name(node.name, node.op): node.op.removeprefix(_OURS) for node in recurrent}.items()
+        {layer_name(node.name, node.op): node.op.removeprefix(PREFIX) for node in recurrent}.items()
     )
 
 
@@ -63,4 +63,4 @@ def layer_name(node: str, op: str) -> str:
     """The name of a node of an op without the parts that TensorFlow adds around the names of the layers."""
     name = re.sub(_CALL, "", node)
     path, _, last = name.rpartition("/")
-    return path if path and last.removeprefix(_OURS) == op.removeprefix(_OURS) else name
+    return path if path and last.removeprefix(PREFIX) == op.removeprefix(PREFIX) else name

@@ -39,8 +39,6 @@ def _register_all() -> None:
         return
     # These modules register gradients and converters.
     from tf_rnn_ops.autodiff import gradients, second_gradients, vectorized  # noqa: F401
-    from tf_rnn_ops.native import flops
 
-    flops.register()
     if (reason := xla.unavailable()) and pathlib.Path(xla.library_path()).exists():
         warnings.warn(f"{reason} Without it XLA cannot compile the ops.", stacklevel=2)

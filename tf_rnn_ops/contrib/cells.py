@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import tensorflow as tf
 
+from tf_rnn_ops._python import checks
 from tf_rnn_ops.contrib import _formats
 from tf_rnn_ops.contrib._saveable_base import as_variables
 from tf_rnn_ops.params.initializers import nth_use
@@ -47,9 +47,8 @@ class _CompatibleCell(tf.keras.layers.Layer):
             )
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         del reuse
-        if not hasattr(num_units, "__index__") or num_units.__index__() < 1:
-            raise ValueError(f"num_units must be a positive integer, but it is {num_units!r}.")
-        self.num_units = operator.index(num_units)
+        checks.check_size("num_units", num_units)
+        self.num_units = int(num_units)
         self.kernel_initializer = tf.keras.initializers.get(kernel_initializer)
         self.output_size = self.num_units
         self.state_size = self.num_units if self._rnn_mode == "gru" else [self.num_units] * 2

@@ -18,6 +18,8 @@ ORDERS = {
 }
 # {rnn_mode: number of gates}.
 COUNTS = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn": 1, "rnn_tanh": 1, "rnn_relu": 1}
+# {rnn_mode: its op in ONNX}.
+ONNX_OPS = {mode: {4: "LSTM", 3: "GRU", 1: "RNN"}[count] for mode, count in COUNTS.items()}
 
 
 def order(source: str, target: str, gates: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT))
 
-from benchmarks import plots, problems, report, run  # noqa: E402
+from benchmarks import machine, plots, problems, report, run  # noqa: E402
 
 
 def test_problems():
@@ -72,3 +72,21 @@ def test_run(tmp_path):
         assert all(min(s) > 0 for s in row["seconds"].values())
         assert (report.ratio(row) is None) == (libraries == names[:1])
     assert (tmp_path / "results.md").read_text().count("| lstm (5,3,4,6) |") == 2
+
+
+def test_no_processor_has_two_generations():
+    for vendor, family, ranges, label in machine._GENERATIONS:
+        for model in {end for both in ranges for end in both}:
+            assert machine.generation(vendor, str(family), str(model)) == label
+
+
+@pytest.mark.parametrize(
+    ("processor", "words"),
+    [
+        (("AuthenticAMD", "25", "17"), "Zen 4"),
+        (("AuthenticAMD", "25", "200"), "family 25, model 200"),
+        (("Other", "25", "17"), "family 25, model 17"),
+    ],
+)
+def test_the_generation_of_a_processor(processor, words):
+    assert machine.generation(*processor) == words

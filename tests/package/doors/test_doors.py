@@ -70,8 +70,7 @@ def _copy(module, other):
 
 def look_up_again():
     cached = (tracing._could_possibly_record, tracing._graph_in_xla, tracing._traces)
-    others = (registries._statistics, overridden.no_inner_loop)
-    others += (optimizers._check_exclusion, tensors._check_masks)
+    others = (overridden.no_inner_loop, optimizers._check_exclusion, tensors._check_masks)
     for function in (*cached, *others):
         function.cache_clear()
 
@@ -114,8 +113,6 @@ RAISE = {
 }
 WARN = {
     CHECK_NUMERICS: lambda: registries.leave_out_of_check_numerics([("X", 0)]),
-    f"{FRAMEWORK}ops:RegisterStatistics": lambda: registries.register_flops(["Asinh"], len),
-    f"{FRAMEWORK}ops:OpStats": lambda: registries.register_flops(["Asinh"], len),
     f"{FRAMEWORK}ops:get_to_proto_function": lambda: graphs.register_collection(
         "x", None, None, None
     ),

@@ -12,8 +12,7 @@ from support.selection import all_but
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops._commands.export import main
 from tf_rnn_ops._formats import onnx as writer
-from tf_rnn_ops._formats.onnx import weights
-from tf_rnn_ops.params import Layout
+from tf_rnn_ops.params import Layout, gates
 
 TIME, BATCH, SIZE, UNITS = 5, 3, 2, 4
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
@@ -176,7 +175,7 @@ def test_a_projection_is_a_loop(tmp_path, rng):
 
 def test_a_mode_without_a_node_is_a_loop(tmp_path, rng, monkeypatch):
     """As of a new cell that the writer does not know."""
-    monkeypatch.delitem(weights.OP_TYPES, "gru")
+    monkeypatch.delitem(gates.ONNX_OPS, "gru")
     stack = Stack(rng, "gru")
 
     def function(x, h):

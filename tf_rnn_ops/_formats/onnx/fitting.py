@@ -5,8 +5,8 @@ from typing import Any
 import tensorflow as tf
 
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops._formats.onnx.weights import OP_TYPES
 from tf_rnn_ops._formats.saved_model import layer_name
+from tf_rnn_ops.params.gates import ONNX_OPS
 from tf_rnn_ops.portable import unsupported_parts
 from tf_rnn_ops.portable.per_node import KEEP, NodeInfo, constant
 
@@ -53,7 +53,7 @@ class Fitting:
 def _became(info: NodeInfo) -> str:
     if info.network is None:
         return "LSTM"
-    op_type = OP_TYPES[info.network.rnn_mode]
+    op_type = ONNX_OPS[info.network.rnn_mode]
     layers = getattr(info.network, "num_layers", 1)
     return op_type if layers == 1 else f"{layers} {op_type}"
 
@@ -63,7 +63,7 @@ def _reason_for_loop(info: NodeInfo, node: Any) -> str:
         return "ONNX Runtime computes such nodes in float32 only"
     if info.network is None:
         return _reason_of_block(info, node)
-    if info.network.rnn_mode not in OP_TYPES:
+    if info.network.rnn_mode not in ONNX_OPS:
         return f"ONNX has no node for rnn_mode='{info.network.rnn_mode}'"
     what = unsupported_parts.part(info.network, has=("peepholes",))
     return f"ONNX has no {what}" if what else ""

@@ -15,7 +15,7 @@ from tf2onnx.handler import tf_op
 
 from tf_rnn_ops._formats.onnx import nodes, weights
 from tf_rnn_ops._formats.onnx.emitting import Builder
-from tf_rnn_ops._formats.onnx.nodes import OURS
+from tf_rnn_ops.raw_ops.table import PREFIX
 
 
 @tf_op(list(nodes.LAYERS))
@@ -50,7 +50,7 @@ def emit_layer(ctx: Graph, layer: nodes.Layer, reverse: bool = False) -> None:
     build.close(outputs)
 
 
-@tf_op([f"{OURS}Pack{what}" for what in ("LayerRNN", "CudnnRNNParams", "QuantizedLayerRNN")])
+@tf_op([f"{PREFIX}Pack{what}" for what in ("LayerRNN", "CudnnRNNParams", "QuantizedLayerRNN")])
 class Pack:
     """Packed weights, which the nodes of ONNX do not need."""
 

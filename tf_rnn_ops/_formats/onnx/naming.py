@@ -12,7 +12,7 @@ from typing import Iterator
 
 import onnx
 
-from tf_rnn_ops._formats.onnx.weights import OP_TYPES
+from tf_rnn_ops.params.gates import ONNX_OPS
 from tf_rnn_ops.plain.names import MASK_CONDITION
 
 # The parts of names that TensorFlow and our ops add to those of the layers.
@@ -68,7 +68,7 @@ class Names:
             scope = scope[1:]
         if self._has_numbers:
             scope = [_NUMBER.sub("", part) for part in scope]
-        is_layer = node.op_type in OP_TYPES.values() and scope
+        is_layer = node.op_type in ONNX_OPS.values() and scope
         return "/".join(scope if is_layer else [*scope, node.op_type])
 
     def _fresh(self, name: str, own: str | None = None) -> str:

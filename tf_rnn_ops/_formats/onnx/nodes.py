@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import contextlib
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple
 
 import numpy as np
 
 from tf_rnn_ops._formats.onnx import weights
 from tf_rnn_ops.params import to_onnx
 from tf_rnn_ops.plain import sizes
-from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, STACK_ATTRS, signature
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, PREFIX, STACK_ATTRS, signature
 
 if TYPE_CHECKING:
     from tf2onnx.graph import Graph, Node
 
-OURS = "TfRnnOps>"
-LAYERS = (f"{OURS}LayerRNN", f"{OURS}LayerRNNPacked")
+LAYERS = (f"{PREFIX}LayerRNN", f"{PREFIX}LayerRNNPacked")
 _WITHOUT_LENGTHS = ("CudnnRNN", "CudnnRNNV2")
 STACKS = (
-    *(f"{OURS}CudnnRNNV3", f"{OURS}CudnnRNNV3Packed", f"{OURS}StatelessCudnnRNNV3"),
+    *(f"{PREFIX}CudnnRNNV3", f"{PREFIX}CudnnRNNV3Packed", f"{PREFIX}StatelessCudnnRNNV3"),
     *(*_WITHOUT_LENGTHS, "CudnnRNNV3"),
 )
 # TensorFlow's become this op before: see preparing.
-BLOCKS = (f"{OURS}BlockLSTMV2",)
+BLOCKS = (f"{PREFIX}BlockLSTMV2",)
 _STACK_TENSORS = ("input", "input_h", "input_c", "params")
 
 
 class CannotWrite(ValueError):
     """The error for a node that cannot be written, with the reason."""
+
+
+@contextlib.contextmanager
+def errors_of_tf2onnx() -> Iterator[None]:
+    """Raises a ValueError of one sentence for an error of a call of tf2onnx, which may be of any class."""
+    try:
+        yield
+    except CannotWrite:  # of our handlers, which tf2onnx calls
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"tf2onnx cannot convert the model: {reason}") from error
 
 
 class Layer(NamedTuple):

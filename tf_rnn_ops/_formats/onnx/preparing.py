@@ -5,13 +5,14 @@ from typing import Any, Iterable
 import tensorflow as tf
 
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
-from tf_rnn_ops._formats.onnx import errors, widening
+from tf_rnn_ops._formats.onnx import widening
 from tf_rnn_ops._formats.onnx.fitting import Fitting
-from tf_rnn_ops._formats.onnx.nodes import OURS, CannotWrite
+from tf_rnn_ops._formats.onnx.nodes import CannotWrite, errors_of_tf2onnx
 from tf_rnn_ops._formats.passes import mask_conditions
 from tf_rnn_ops.portable import per_node
+from tf_rnn_ops.raw_ops.table import PREFIX
 
-_PACKING = f"{OURS}Pack"
+_PACKING = f"{PREFIX}Pack"
 # Parts of the names of TensorFlow's ops.
 _OF_TENSORFLOW = ("CudnnRNN", "BlockLSTM")
 
@@ -19,7 +20,7 @@ _OF_TENSORFLOW = ("CudnnRNN", "BlockLSTM")
 def is_needed(graph_def: Any) -> bool:
     """Whether a graph has a recurrent node, or the condition of a mask, which a layer that became a loop has too."""
     return any(
-        node.op.startswith(OURS)
+        node.op.startswith(PREFIX)
         or any(part in node.op for part in _OF_TENSORFLOW)
         or mask_conditions.kind(node.op, node.name) is not None
         for node in per_node.all_nodes(graph_def)
@@ -66,7 +67,7 @@ def _inlined(graph_def: Any, inputs: list[str], outputs: list[str]) -> Any:
         # WHY: with this attribute TensorFlow writes loops and conditions of TensorFlow 1, which tf2onnx does not
         # know.
         node.attr.pop("_lower_using_switch_merge", None)
-    with tf.Graph().as_default(), errors.of_tf2onnx():
+    with tf.Graph().as_default(), errors_of_tf2onnx():
         tf.import_graph_def(graph_def, name="")
         return tf_loader.tf_optimize(inputs, outputs, graph_def)
 

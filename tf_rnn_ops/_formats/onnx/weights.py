@@ -5,16 +5,8 @@ from typing import Any
 import numpy as np
 
 from tf_rnn_ops.params import OnnxNode
-from tf_rnn_ops.params.gates import reorder
+from tf_rnn_ops.params.gates import ONNX_OPS, reorder
 
-OP_TYPES = {
-    "lstm": "LSTM",
-    "gru": "GRU",
-    "gru_reset_before": "GRU",
-    "rnn": "RNN",
-    "rnn_tanh": "RNN",
-    "rnn_relu": "RNN",
-}
 # {name of an activation: its name in ONNX, and its alpha and beta if it has them}.
 _FUNCTIONS = {
     "tanh": ("Tanh",),
@@ -48,7 +40,7 @@ def of_layer(
     Returns:
         An OnnxNode.
     """
-    op_type = OP_TYPES[attrs["rnn_mode"]]
+    op_type = ONNX_OPS[attrs["rnn_mode"]]
     node = _node(op_type, kernel, recurrent_kernel, bias, peepholes)
     mode = attrs["rnn_mode"]
     activation = {"rnn_tanh": "tanh", "rnn_relu": "relu"}.get(mode, attrs["activation"])

@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import ExportedLayer
-from tf_rnn_ops._formats.onnx import errors
+from tf_rnn_ops._formats.onnx.nodes import errors_of_tf2onnx
 from tf_rnn_ops._formats.onnx.registration import register
 from tf_rnn_ops._formats.passes import (
     bias_additions,
@@ -81,7 +81,7 @@ def _converted(saved_model: str, signature: str, opset: int) -> tuple[Any, list[
 
     from tf_rnn_ops._formats.onnx import preparing
 
-    with errors.of_tf2onnx():
+    with errors_of_tf2onnx():
         graph_def, inputs, outputs, function, _loaded, tables, names = tf_loader.from_saved_model(
             saved_model,
             None,
@@ -98,7 +98,7 @@ def _converted(saved_model: str, signature: str, opset: int) -> tuple[Any, list[
     renamed = formats.names_apart((names[t] for t in inputs), (names[t] for t in outputs))
     names |= {tensor: renamed.get(names[tensor], names[tensor]) for tensor in outputs}
     graph_def, nodes = preparing.prepare(graph_def, inputs, outputs)
-    with _Errors() as logged, errors.of_tf2onnx():
+    with _Errors() as logged, errors_of_tf2onnx():
         model, _ = convert._convert_common(
             graph_def,
             name="model",

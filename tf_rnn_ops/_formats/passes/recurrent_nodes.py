@@ -17,6 +17,7 @@ from tf_rnn_ops._formats.passes import (
     variable_updates,
 )
 from tf_rnn_ops.portable import per_node
+from tf_rnn_ops.raw_ops.table import PREFIX
 
 STEP = "ordinary ops of one step"
 DEFAULT = "serving_default"
@@ -118,7 +119,7 @@ def names_apart(saved_model: str, signature: str) -> dict[str, str]:
 def layer_of(node: str) -> str:
     """The names of the Keras layers around a node, without the name of the op."""
     path, _, last = node.rpartition("/")
-    return path if path and last.startswith("TfRnnOps>") else node
+    return path if path and last.startswith(PREFIX) else node
 
 
 def functions_of(saved_model: str, signature: str) -> set[str]:

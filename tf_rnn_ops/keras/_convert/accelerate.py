@@ -2,14 +2,12 @@
 
 import functools
 import logging
-import warnings
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops._python import patches
-from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.dispatch import changes, environment, fused, switch
 from tf_rnn_ops.keras.layers.op_layer import jit_property
@@ -17,9 +15,6 @@ from tf_rnn_ops.keras.layers.op_layer import jit_property
 _logger = logging.getLogger("tf_rnn_ops")
 
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
-
-# The number of names in a warning.
-_NAMED = 5
 
 # {(class of Keras, name of an attribute): (the attribute of Keras or None, our attribute)}.
 _replaced: dict = {}
@@ -69,9 +64,8 @@ def accelerate() -> Acceleration:
     of the block. It affects existing and new layers in all threads of the process, and subclasses of LSTM,
     GRU and SimpleRNN. It does not affect subclasses of RNN, because all recurrent layers are subclasses of
     RNN. Call it before `fit`, `evaluate` and `predict`: a function that one of them has traced does not change
-    until `model.compile` is called. The first call in a process warns of models that have such functions, and
-    explain() tells of them. `logging.getLogger("tf_rnn_ops")` gets one line of the level INFO, which Python does not
-    show by default. A second call is harmless.
+    until `model.compile` is called; explain() tells of it. `logging.getLogger("tf_rnn_ops")` gets one line of the level
+    INFO, which Python does not show by default. A second call is harmless.
 
     Returns:
         An Acceleration, a context manager with the method restore(). It may be ignored.
@@ -96,12 +90,6 @@ def accelerate() -> Acceleration:
             f"accelerate() cannot replace the implementation of Keras's layers: {reason}"
         )
     is_first = not switch.active()
-    if is_first and (names := traced.names_of_models()):
-        warnings.warn(
-            f"accelerate() does not change the functions that fit, evaluate or predict of {_listed(names)} have traced "
-            "with Keras's implementation: call compile() of these models after accelerate().",
-            stacklevel=2,
-        )
     token = Acceleration()
     with switch.lock:
         switch.add(token)
@@ -112,11 +100,6 @@ def accelerate() -> Acceleration:
             "tf_rnn_ops.keras.explain(model) prints the path of each layer."
         )
     return token
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_NAMED]))
-    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} other models"
 
 
 def restore() -> None:
@@ -178,7 +161,7 @@ def _inner_loop(
         if not switch.active() or not concerns(self):
             return loop(sequences, initial_state, mask, training=training)
         if not tf.executing_eagerly():
-            traced.count_as_accelerated(self)
+            switch.count_as_traced(self)
         return fused.inner_loop(self, loop, sequences, initial_state, mask, training)
 
     changes.count_as_known(inner_loop, original)

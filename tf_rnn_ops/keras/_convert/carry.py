@@ -9,9 +9,7 @@ import numpy as np
 
 from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras._convert import held_layers
-from tf_rnn_ops.keras._convert.advice import ACCELERATE
-from tf_rnn_ops.keras._convert.pairs import Pairs
-from tf_rnn_ops.keras.layers import jit_flag
+from tf_rnn_ops.keras._convert.pairs import ACCELERATE, Pairs
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
 # Attributes of recurrent layers and cells that Keras's configs lack.
@@ -71,7 +69,7 @@ def carry_state(pairs: Pairs) -> None:
     for layer, new_layer in pairs.layers:
         if new_layer.trainable != layer.trainable:
             new_layer.trainable = layer.trainable
-        jit_flag.carry(layer, new_layer)
+        _carry_jit_flag(layer, new_layer)
         if isinstance(layer, _RECURRENT):
             _carry_recurrent(layer, new_layer)
     # `trainable` of a layer also sets `trainable` of the variables, so set the variables afterwards.
@@ -118,6 +116,13 @@ def _carry_vocabulary(layer: Any, new_layer: Any) -> None:
     layer.save_own_variables(store)
     if store or new_layer.get_vocabulary() != layer.get_vocabulary():
         new_layer.set_vocabulary(layer.get_vocabulary(), store.get("idf_weights"))
+
+
+def _carry_jit_flag(layer: Any, new_layer: Any) -> None:
+    """Excludes the copy from XLA if a user has set supports_jit=False of the layer, or its class does."""
+    forbidden = vars(layer).get("_jit_forbidden", not layer.supports_jit)
+    if forbidden and new_layer.supports_jit:
+        new_layer.supports_jit = False
 
 
 def _carry_recurrent(layer: Any, new_layer: Any) -> None:

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._convert import carry, layer_calls, pairs, recompile
-from tf_rnn_ops.keras._convert.advice import ACCELERATE
+from tf_rnn_ops.keras._convert.pairs import ACCELERATE
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import flatten_layers, inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple, NoReturn, Sequence
 
 import keras
 
-from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._internals.layers import held
+
+# The end of several error messages of the copy of a model.
+ACCELERATE = "tf_rnn_ops.keras.accelerate() speeds up a model without a copy."
 
 
 class Pairs(NamedTuple):

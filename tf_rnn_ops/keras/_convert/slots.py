@@ -5,8 +5,8 @@ from typing import Any
 
 import keras
 
-from tf_rnn_ops.keras._convert.advice import ACCELERATE
 from tf_rnn_ops.keras._convert.carry import through_config
+from tf_rnn_ops.keras._convert.pairs import ACCELERATE
 from tf_rnn_ops.keras._internals.optimizers import trained_variables
 
 

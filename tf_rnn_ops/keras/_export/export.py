@@ -129,7 +129,7 @@ def export(
     Args:
         model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
         path: The file, or for 'tf_saved_model' the folder. It must not exist. '~' is the home folder.
-            Its parent folders are created. After an error, Ctrl-C or SIGTERM there is no file.
+            Its parent folders are created. After an error or Ctrl-C there is no file.
         format: 'tf_saved_model', 'onnx', 'litert', 'openvino', or 'rnn' for tf_rnn_ops.stepper. None takes the one of the end of
             `path`: .onnx, .tflite, .xml or .rnn, and 'tf_saved_model' if it has none or a version such as .1. The
             last three need the extra of that name: pip install 'tf_rnn_ops[onnx]'.

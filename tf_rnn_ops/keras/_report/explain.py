@@ -6,10 +6,12 @@ import keras
 
 from tf_rnn_ops._python import checks
 from tf_rnn_ops.keras import _layer_paths as paths
-from tf_rnn_ops.keras._convert import traced
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras.dispatch import eligibility, environment, switch
 from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
+
+# The attributes of a model with what fit, evaluate and predict have traced.
+_FUNCTIONS = ("train_function", "test_function", "predict_function")
 
 
 class Explanation(NamedTuple):
@@ -102,16 +104,14 @@ def explain(
         Explanation(name, type(layer).__name__, *paths.path_of(layer, compiled))
         for name, layer in layers
     ]
-    functions = traced.functions_of(model)
-    if functions and switch.active():
+    functions = [name for name in _FUNCTIONS if getattr(model, name, None) is not None]
+    if functions and switch.active() and not model.run_eagerly:
         reason = (
             f"{' and '.join(functions)} traced before accelerate(): call compile() of the model"
         )
         rows = [
             row._replace(path=paths.KERAS, reason=reason)
-            if row.path != paths.KERAS
-            and not paths.is_ours(layer)
-            and traced.was_traced_before(layer)
+            if row.path != paths.KERAS and not paths.is_ours(layer) and not switch.was_traced(layer)
             else row
             for row, (_, layer) in zip(rows, layers)
         ]

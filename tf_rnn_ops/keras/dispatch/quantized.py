@@ -1,11 +1,13 @@
 """Runs inference with int8 weights, on the op or on TensorFlow's ordinary ops with the same results."""
 
+import ctypes
+import sys
 from typing import Any
 
 import tensorflow as tf
 
 from tf_rnn_ops import plain, raw_ops
-from tf_rnn_ops.native import heap, loader
+from tf_rnn_ops.native import loader
 
 
 def run(
@@ -55,4 +57,12 @@ def free_kept() -> None:
             raw_ops.PackLayerRNN(
                 kernel=weight, recurrent_kernel=weight, rnn_mode="rnn_tanh", keep=True
             )
-    heap.trim()
+    trim_heap()
+
+
+def trim_heap() -> None:
+    """Returns freed memory to the system. Does nothing with a C library that lacks malloc_trim, which glibc has."""
+    if sys.platform.startswith("linux"):
+        function = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if function is not None:
+            function(ctypes.c_size_t(0))

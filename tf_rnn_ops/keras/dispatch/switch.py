@@ -2,10 +2,14 @@
 
 import collections
 import threading
+import weakref
+from typing import Any
 
 lock = threading.RLock()
 _permanent: set = set()
 _scoped: collections.Counter = collections.Counter()  # nested blocks may enter the same token
+# {id of a stock layer: reference}: those that were traced meanwhile. Not a WeakSet: a class may have no hash.
+_traced: dict[int, weakref.ref] = {}
 
 
 def active() -> bool:
@@ -50,3 +54,16 @@ def clear() -> None:
     """Ends every `add`."""
     with lock:
         _permanent.clear()
+
+
+def count_as_traced(layer: Any) -> None:
+    """Remembers that a stock layer was traced while it ran on our ops."""
+    key = id(layer)
+    if not was_traced(layer):
+        _traced[key] = weakref.ref(layer, lambda _: _traced.pop(key, None))
+
+
+def was_traced(layer: Any) -> bool:
+    """Whether a stock layer was traced while it ran on our ops."""
+    reference = _traced.get(id(layer))
+    return reference is not None and reference() is layer

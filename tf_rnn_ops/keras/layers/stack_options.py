@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
+from tf_rnn_ops._python import checks
 from tf_rnn_ops.keras.dispatch import eligibility
 from tf_rnn_ops.keras.layers import numeric_arguments, policies
 from tf_rnn_ops.keras.layers.arguments import LayerArguments, passes_on
@@ -97,8 +98,7 @@ class StackOptions(keras.layers.Layer):
         policies.check_mode(self, NO_INT8)
 
     def _set_network(self, units: int) -> None:
-        if not isinstance(units, (int, np.integer)) or units < 1:
-            raise ValueError(f"units must be a positive integer, but it is {units!r}.")
+        checks.check_size("units", units)
         self.units = int(units)
         self.num_directions = num_directions(self.direction)
         # The size of the input is not known yet. The number of units is valid with every input_mode.

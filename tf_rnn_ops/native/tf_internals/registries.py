@@ -1,14 +1,11 @@
 """TensorFlow's own registries of ops."""
 
-import contextlib
-import functools
-from typing import Any, Callable, Iterable
+from typing import Any, Iterable
 
 from tf_rnn_ops._python import patches
 from tf_rnn_ops.native.tf_internals.lookup import need, want
 
 _OUTPUTS = "tensorflow.python.debug.lib.check_numerics_callback:IGNORE_OP_OUTPUTS"
-_OPS = "tensorflow.python.framework.ops:"
 _OP_DEF = "tensorflow.python.framework.op_def_registry:get"
 
 
@@ -29,33 +26,6 @@ def leave_out_of_check_numerics(outputs: Iterable[tuple[str, int]]) -> None:
         pairs = [(name.encode(), number) for name, number in outputs]
         both = (*known, *(p for p in pairs if p not in known))
         patches.put(check_numerics_callback, "IGNORE_OP_OUTPUTS", both)
-
-
-@functools.cache
-def _statistics() -> Any:
-    loss = "TensorFlow's profiler does not count the operations of recurrent ops"
-    return want(f"{_OPS}RegisterStatistics", loss), want(f"{_OPS}OpStats", loss)
-
-
-def register_flops(op_types: Iterable[str], count: Callable[..., Any]) -> None:
-    """Registers the number of operations of ops for TensorFlow's profiler. A second call changes nothing.
-
-    Needs RegisterStatistics and OpStats of framework.ops. Without them this warns, and the profiler counts nothing.
-
-    Args:
-        op_types: Names of ops.
-        count: A function from a tf.Operation to a number. It may raise ValueError.
-    """
-    register, op_stats = _statistics()
-    if register is None or op_stats is None:
-        return
-
-    def statistics(graph: Any, node: Any) -> Any:
-        return op_stats("flops", count(graph.get_operation_by_name(node.name)))
-
-    for op_type in op_types:
-        with contextlib.suppress(KeyError):  # registered already
-            register(op_type, "flops")(statistics)
 
 
 def op_def(op_type: str) -> Any:

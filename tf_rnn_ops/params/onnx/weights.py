@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params.cells import Converted, as_array, converted, to_cells
-from tf_rnn_ops.params.gates import reorder
+from tf_rnn_ops.params.gates import ONNX_OPS, reorder
 from tf_rnn_ops.params.layout import Layout
 from tf_rnn_ops.params.onnx.nodes import (
     USUAL_ACTIVATIONS,
@@ -19,7 +19,6 @@ from tf_rnn_ops.params.onnx.nodes import (
     nodes_of,
 )
 
-_OP_TYPES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 _ELSEWHERE = "tf_rnn_ops.keras.from_onnx makes a Keras layer of such a node."
 
 
@@ -100,7 +99,7 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     """
     if layout.num_proj:
         raise ValueError(f"ONNX has no LSTM with a projection, but num_proj is {layout.num_proj}.")
-    op_type = _OP_TYPES[layout.rnn_mode]
+    op_type = ONNX_OPS[layout.rnn_mode]
     num_dirs = layout.num_directions
     attributes: dict[str, Any] = {
         "hidden_size": layout.num_units,

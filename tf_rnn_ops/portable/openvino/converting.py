@@ -14,24 +14,23 @@ from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.cells import KERAS_GATES
 from tf_rnn_ops.portable.openvino import node_types, sequences
 from tf_rnn_ops.portable.openvino.sequences import constant
-from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, STACK_ATTRS, signature
+from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, PREFIX, STACK_ATTRS, signature
 
-_OURS = "TfRnnOps>"
 _LAYER_INPUTS = signature("LayerRNN").inputs
-_QUANTIZED = f"{_OURS}QuantizedLayerRNN"
+_QUANTIZED = f"{PREFIX}QuantizedLayerRNN"
 _CUDNN_INPUTS = ("input", "input_h", "input_c", "params", "sequence_lengths")
 # {op: number of its outputs}.
-_LAYERS = {f"{_OURS}LayerRNN": 4, f"{_OURS}LayerRNNPacked": 3}
+_LAYERS = {f"{PREFIX}LayerRNN": 4, f"{PREFIX}LayerRNNPacked": 3}
 _STACKS = {
     "CudnnRNN": 4,
     "CudnnRNNV2": 5,
     "CudnnRNNV3": 5,
-    f"{_OURS}CudnnRNNV3": 5,
-    f"{_OURS}StatelessCudnnRNNV3": 5,
-    f"{_OURS}CudnnRNNV3Packed": 3,
+    f"{PREFIX}CudnnRNNV3": 5,
+    f"{PREFIX}StatelessCudnnRNNV3": 5,
+    f"{PREFIX}CudnnRNNV3Packed": 3,
 }
 _PACKING = tuple(
-    f"{_OURS}Pack{what}" for what in ("LayerRNN", "CudnnRNNParams", "QuantizedLayerRNN")
+    f"{PREFIX}Pack{what}" for what in ("LayerRNN", "CudnnRNNParams", "QuantizedLayerRNN")
 )
 _TYPES = {"f16": tf.float16, "f32": tf.float32, "f64": tf.float64, "bf16": tf.bfloat16}
 
