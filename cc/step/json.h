@@ -36,7 +36,7 @@ class Json {
   const Items& items() const { return *std::get<std::unique_ptr<Items>>(value_); }
   const Fields& fields() const { return *std::get<std::unique_ptr<Fields>>(value_); }
 
-  // The field of an object; null if there is none, or the value is no object.
+  // The field of an object; null if there is none, or the value is not an object.
   const Json* Find(const std::string& name) const;
 
  private:
