@@ -1,5 +1,9 @@
 // rnn_step.h for tf_rnn_ops/stepper: what ctypes would take longer for than a small network.
 
+#include <time.h>
+
+#include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -14,11 +18,53 @@ constexpr const char* kCapsule = "tf_rnn_ops.RnnStepper";
 // The most inputs and outputs of a call, for memory on the stack.
 constexpr int kMostTensors = 64;
 
-RnnStepper* StepperOf(PyObject* capsule) {
-  return static_cast<RnnStepper*>(PyCapsule_GetPointer(capsule, kCapsule));
+// Whether the calls of a stepper give up Python's global lock: the first one, and long ones. All
+// calls have the same sizes, so the shortest of a few tells how long they take.
+//
+// WHY not each call: a thread that gives the lock up next to another busy thread waits up to 5 ms
+// for it, a thousand times as long as a call of a small model.
+class LockChoice {
+ public:
+  bool gives_up() const { return shortest_ns_ >= kShortNs; }
+  bool measures() const { return measured_ < kMeasuredCalls; }
+  void Note(int64_t ns) {
+    shortest_ns_ = std::min(shortest_ns_, ns);
+    ++measured_;
+  }
+
+ private:
+  static constexpr int64_t kShortNs = 50000;
+  static constexpr int kMeasuredCalls = 8;
+
+  int64_t shortest_ns_ = INT64_MAX;
+  int measured_ = 0;
+};
+
+int64_t NowNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
 }
 
-void Free(PyObject* capsule) { rnn_step_free(StepperOf(capsule)); }
+// The content of a capsule.
+struct Held {
+  RnnStepper* stepper;
+  LockChoice lock;
+};
+
+Held* HeldBy(PyObject* capsule) {
+  return static_cast<Held*>(PyCapsule_GetPointer(capsule, kCapsule));
+}
+
+RnnStepper* StepperOf(PyObject* capsule) {
+  const Held* const held = HeldBy(capsule);
+  return held == nullptr ? nullptr : held->stepper;
+}
+
+void Free(PyObject* capsule) {
+  const std::unique_ptr<Held> held(HeldBy(capsule));
+  rnn_step_free(held->stepper);
+}
 
 PyObject* Raise(int code) {
   if (code == RNN_STEP_NO_MEMORY) {
@@ -99,8 +145,9 @@ PyObject* New(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!content.Get(args[0], PyBUF_SIMPLE)) return nullptr;
   RnnStepper* stepper = nullptr;
   void* const state = PyEval_SaveThread();
-  const int code = rnn_step_new(content.data(), static_cast<size_t>(content.bytes()), batch, time,
-                                static_cast<int>(threads), &stepper);
+  const int code =
+      rnn_step_new(content.data(), static_cast<size_t>(content.bytes()), batch, time,
+                   static_cast<int>(std::clamp<long long>(threads, INT_MIN, INT_MAX)), &stepper);
   PyEval_RestoreThread(state);
   if (code != RNN_STEP_OK) return Raise(code);
   if (rnn_step_num_inputs(stepper) + rnn_step_num_outputs(stepper) > kMostTensors) {
@@ -108,8 +155,13 @@ PyObject* New(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyErr_SetString(PyExc_ValueError, "The model has more than 64 inputs and outputs.");
     return nullptr;
   }
-  PyObject* const capsule = PyCapsule_New(stepper, kCapsule, &Free);
-  if (capsule == nullptr) rnn_step_free(stepper);
+  auto held = std::make_unique<Held>(Held{stepper, {}});
+  PyObject* const capsule = PyCapsule_New(held.get(), kCapsule, &Free);
+  if (capsule == nullptr) {
+    rnn_step_free(stepper);
+  } else {
+    held.release();
+  }
   return capsule;
 }
 
@@ -185,9 +237,15 @@ PyObject* CallStepper(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
     outputs[k] = static_cast<float*>(view.data());
   }
-  void* const state = PyEval_SaveThread();
+  LockChoice& lock = HeldBy(args[0])->lock;
+  const bool measures = lock.measures();
+  void* const state = lock.gives_up() ? PyEval_SaveThread() : nullptr;
+  const int64_t begin = measures ? NowNs() : 0;
   const int code = rnn_step_call(stepper, inputs, outputs);
-  PyEval_RestoreThread(state);
+  const int64_t ns = measures ? NowNs() - begin : 0;
+  if (state != nullptr) PyEval_RestoreThread(state);
+  // A call that fails ends early.
+  if (measures && code == RNN_STEP_OK) lock.Note(ns);
   return code == RNN_STEP_OK ? PyBool_FromLong(1) : Raise(code);
 }
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import keras
 import ml_dtypes
@@ -397,9 +398,9 @@ def test_wrong_numbers(model, path, name, number, monkeypatch):
 
 
 def test_sizes_that_fit_no_memory(path):
-    for batch_size, time in ((2**30, 64), (2**30, 2**30)):
+    for batch_size, steps in ((2**30, 64), (2**30, 2**30)):
         with pytest.raises((ValueError, MemoryError), match="large|memory"):
-            steppers.load(path, batch_size, time)
+            steppers.load(path, batch_size, steps)
 
 
 def test_sizes_of_the_model_are_those_of_its_stepper():
@@ -484,8 +485,48 @@ def test_one_stepper_has_one_thread(long_call):
     assert wait_for(call_both, pause=0)
 
 
-def test_other_threads_of_python_run_during_a_call(long_call):
+@pytest.fixture
+def no_switches():
+    """A thread loses Python's lock only where it releases it."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # seconds
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("no_switches")
+def test_a_short_call_keeps_the_lock_of_python(path):
+    # About 15 us, in which a thread that waits for the lock would take it.
+    stepper = steppers.load(path, time=100)
+    x, out = np.zeros((1, 100, SIZE), np.float32), np.empty((1, 100, 4), np.float32)
+    turns, ends = 0, threading.Event()
+
+    def count():
+        nonlocal turns
+        while not ends.is_set():
+            turns += 1
+            time.sleep(0)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(count)
+        try:
+            # The first calls are measured.
+            for _ in range(20):
+                stepper(x, out=out)
+            assert wait_for(lambda: turns > 0)
+            before = turns
+            for _ in range(1000):
+                stepper(x, out=out)
+            after = turns
+        finally:
+            ends.set()
+    assert after == before
+
+
+@pytest.mark.usefixtures("no_switches")
+def test_other_threads_of_python_run_during_a_long_call(long_call):
     stepper, x, out = long_call
+    stepper(x, out=out)
 
     def turns_during_a_call():
         """How often this thread ran while another one was in a call."""
@@ -502,12 +543,7 @@ def test_other_threads_of_python_run_during_a_call(long_call):
                 turns += 1
         return called.result()
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1000)  # seconds: a thread loses the lock only where it releases it
-    try:
-        assert wait_for(lambda: turns_during_a_call() > 10)
-    finally:
-        sys.setswitchinterval(interval)
+    assert wait_for(lambda: turns_during_a_call() > 10)
 
 
 def test_threads_do_not_change_the_result():
