@@ -30,7 +30,8 @@ RIVALS = {
     ("cuDNN, tensor cores", "inference"): "kCudnnTensorCores",
     ("cuDNN, tensor cores", "training"): "kCudnnTensorCores",
 }
-CELLS = {"lstm": "kLstm", "gru": "kGru", "rnn_tanh": "kVanilla"}
+CELLS = {"lstm": "kLstm", "gru": "kGru", "gru_reset_before": "kGruResetBefore"}
+CELLS["rnn_tanh"] = "kVanilla"
 DTYPES = {"float32": "kFloat32", "bfloat16": "kBFloat16", "float16": "kFloat16"}
 
 _CELLS_OF_ROW = re.compile(r"\|((?: [^|]+ \|){8})")

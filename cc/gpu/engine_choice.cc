@@ -27,7 +27,7 @@ enum class Rival {
   kCudnnTensorCores  // that of float16 if all sizes fill the tiles of tensor cores
 };
 
-enum class Cell { kLstm, kGru, kVanilla };
+enum class Cell { kLstm, kGru, kGruResetBefore, kVanilla };
 
 struct Range {
   int64_t fewest, most;
@@ -54,6 +54,9 @@ bool FindCell(RnnMode mode, Cell* cell) {
       return true;
     case RnnMode::kGru:
       *cell = Cell::kGru;
+      return true;
+    case RnnMode::kGruResetBefore:
+      *cell = Cell::kGruResetBefore;
       return true;
     case RnnMode::kTanh:
     case RnnMode::kRelu:

@@ -76,10 +76,16 @@
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, cell, operand, 64, false) \
   RNN_OPS_PERSISTENT_WIDTHS(K, Backward, cell, operand, 64, false)
 
+// A gradient with two products in a step has no kernel.
+#define RNN_OPS_PERSISTENT_PAIRS(K, operand)                                \
+  RNN_OPS_PERSISTENT_WIDTHS(K, Forward, GruResetBefore, operand, 16, false) \
+  RNN_OPS_PERSISTENT_WIDTHS(K, Forward, GruResetBefore, operand, 64, false)
+
 #define RNN_OPS_PERSISTENT_NARROW(K, operand)                     \
   RNN_OPS_PERSISTENT_PLAIN(K, Lstm, operand)                      \
   RNN_OPS_PERSISTENT_PLAIN(K, Gru, operand)                       \
   RNN_OPS_PERSISTENT_PLAIN(K, Vanilla, operand)                   \
+  RNN_OPS_PERSISTENT_PAIRS(K, operand)                            \
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, Lstm, operand, 64, true)  \
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, Gru, operand, 64, true)   \
   RNN_OPS_PERSISTENT_WIDTHS(K, Backward, Lstm, operand, 64, true) \
@@ -90,6 +96,7 @@
   RNN_OPS_PERSISTENT_PLAIN(K, Lstm, Float32)                      \
   RNN_OPS_PERSISTENT_PLAIN(K, Gru, Float32)                       \
   RNN_OPS_PERSISTENT_PLAIN(K, Vanilla, Float32)                   \
+  RNN_OPS_PERSISTENT_PAIRS(K, Float32)                            \
   K(Forward, Lstm, Float32, 256, 64, true)                        \
   K(Forward, Lstm, Float32, 512, 64, true)                        \
   K(Forward, Gru, Float32, 256, 64, true)                         \

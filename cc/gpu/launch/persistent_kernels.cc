@@ -104,6 +104,7 @@ Status PersistentPtx(int number, std::string* ptx) {
 namespace {
 
 using elementwise::Gru;
+using elementwise::GruResetBefore;
 using elementwise::Lstm;
 using elementwise::Vanilla;
 
@@ -116,11 +117,11 @@ template <int kGates, class Operand, int kWidth, int kTile, bool kGeneral>
 using Backward = elementwise::BackwardShape<kGates, Operand::kPerWord, kWidth, kTile, kGeneral>;
 
 template <class Shape>
-constexpr PersistentKernel KernelOf(const char* name, PersistentPass pass, int gates, int element,
-                                    int width, int tile, bool is_general) {
+constexpr PersistentKernel KernelOf(const char* name, PersistentPass pass, RnnMode cell,
+                                    int element, int width, int tile, bool is_general) {
   return {name,
           pass,
-          gates,
+          cell,
           element,
           width,
           tile,
@@ -135,23 +136,13 @@ constexpr PersistentKernel KernelOf(const char* name, PersistentPass pass, int g
 #define RNN_OPS_ROW(pass, cell, operand, width, tile, general)                                 \
   KernelOf<pass<cell<float>::kGates, elementwise::operand##Operand, width, tile, general>>(    \
       #pass "_" #cell "_" #operand "_" #width "_" #tile "_" #general, PersistentPass::k##pass, \
-      cell<float>::kGates, elementwise::operand##Operand::kElement, width, tile, general),
+      RnnMode::k##cell, elementwise::operand##Operand::kElement, width, tile, general),
 constexpr PersistentKernel kKernels[] = {RNN_OPS_PERSISTENT_KERNELS(RNN_OPS_ROW)};
 #undef RNN_OPS_ROW
 
-int GatesOf(RnnMode mode) {
-  switch (mode) {
-    case RnnMode::kLstm:
-      return Lstm<float>::kGates;
-    case RnnMode::kGru:
-      return Gru<float>::kGates;
-    case RnnMode::kTanh:
-    case RnnMode::kRelu:
-    case RnnMode::kVanilla:
-      return Vanilla<float>::kGates;
-    default:
-      return 0;
-  }
+// tanh and ReLU are activations of one cell.
+RnnMode CellOf(RnnMode mode) {
+  return mode == RnnMode::kTanh || mode == RnnMode::kRelu ? RnnMode::kVanilla : mode;
 }
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -175,7 +166,7 @@ const PersistentKernel* FindPersistentKernel(const PersistentProblem& problem) {
   if (problem.dtype == Dtype::kFloat64) return nullptr;
   // The list is in the order of tiles, then of widths.
   for (const PersistentKernel& kernel : kKernels) {
-    if (kernel.pass == problem.pass && kernel.gates == GatesOf(problem.mode) &&
+    if (kernel.pass == problem.pass && kernel.cell == CellOf(problem.mode) &&
         kernel.element == element && kernel.is_general == problem.is_general &&
         kernel.width >= problem.units && kernel.tile >= problem.rows) {
       return &kernel;

@@ -42,7 +42,8 @@ struct PersistentProblem {
 struct PersistentKernel {
   const char* name;
   PersistentPass pass;
-  int gates, element, width, tile;
+  RnnMode cell;
+  int element, width, tile;
   bool is_general;
   int units, parts;  // of a block; blocks that share units
   int shared_bytes, exchange_words, partial_floats;

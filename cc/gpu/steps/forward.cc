@@ -81,7 +81,7 @@ class ForwardSteps {
       RNN_OPS_RETURN_IF_ERROR(
           call_.Scratch("the masked h", n_.G * n_.B * n_.S, p_.dtype, &step_.masked_h));
     }
-    if (n_.reset_before || p_.num_proj > 0) {
+    if ((n_.reset_before && !persistent_.Runs()) || p_.num_proj > 0) {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the second factor", n_.B * n_.H, p_.dtype, &step_.m));
     }
     if (p_.num_proj > 0) {

@@ -106,7 +106,10 @@ struct Row {
 };
 
 RnnMode ModeOf(const std::string& cell) {
-  return cell == "Lstm" ? RnnMode::kLstm : cell == "Gru" ? RnnMode::kGru : RnnMode::kTanh;
+  return cell == "Lstm"             ? RnnMode::kLstm
+         : cell == "Gru"            ? RnnMode::kGru
+         : cell == "GruResetBefore" ? RnnMode::kGruResetBefore
+                                    : RnnMode::kTanh;
 }
 Dtype DtypeOf(const std::string& operand) {
   return operand == "Half"       ? Dtype::kFloat16
@@ -216,12 +219,13 @@ TEST(PersistentSteps, TheCallsOfAPass) {
 TEST(PersistentSteps, NoKernelRunsTheseProblems) {
   std::vector<RnnCase> cases = {
       Case(Dtype::kFloat64, RnnMode::kLstm, 2, 4),
-      Case(Dtype::kFloat32, RnnMode::kGruResetBefore, 2, 4),
+      Case(Dtype::kFloat32, RnnMode::kGruResetBefore, 2, 4, /*is_general=*/true),
       Case(Dtype::kFloat32, RnnMode::kTanh, 129, 4),
       Case(Dtype::kFloat32, RnnMode::kTanh, 1, 1025),
       Case(Dtype::kFloat32, RnnMode::kTanh, 2, 4, /*is_general=*/true),
   };
   for (int k = 0; k < 2; ++k) cases.push_back(Case(Dtype::kFloat32, RnnMode::kLstm, 2, 4));
+  cases[1].problem.zoneout_h = 0, cases[1].problem.zoneout_drawn = false;  // it lacks zoneout
   cases[5].problem.num_proj = 2;
   cases[6].problem.has_layer_norm = true;
   for (const RnnCase& c : cases) {

@@ -6,7 +6,8 @@ import torch
 
 OPERANDS = {"float32": "Float32", "float16": "Half", "bfloat16": "BFloat16"}
 CELLS = {"lstm": "Lstm", "gru": "Gru", "rnn": "Vanilla", "rnn_tanh": "Vanilla"}
-CELLS["rnn_relu"] = "Vanilla"
+CELLS |= {"rnn_relu": "Vanilla", "gru_reset_before": "GruResetBefore"}
+KNOWN = ("Lstm", "Gru")  # kernels that are not general know their activations
 WIDTHS = (256, 512, 1024)
 ROWS_OF_PART, MOST_ROWS = 64, 128
 SMALL_TILE = 16  # of plain forward kernels; all others have tiles of 64 rows
@@ -16,8 +17,8 @@ AMPERE = (8, 0)
 def is_general(case):
     """Whether a problem has what only the general kernels have."""
     i = case.inputs
-    gated = CELLS.get(case.rnn_mode) != "Vanilla"
-    usual = not gated or (case.activation, case.recurrent_activation) == ("tanh", "sigmoid")
+    known = CELLS.get(case.rnn_mode) in KNOWN
+    usual = not known or (case.activation, case.recurrent_activation) == ("tanh", "sigmoid")
     more = (i.recurrent_mask, i.peepholes)
     limits = (case.zoneout_h, case.zoneout_c, case.cell_clip)
     return not usual or any(t is not None for t in more) or any(v > 0 for v in limits)
@@ -36,7 +37,7 @@ def kernels_of(mode, dtype, batch, units, general=False):
     """The names for a layer without projection and layer normalization."""
     cell, plain = CELLS.get(mode), 0 < batch <= MOST_ROWS
     width = next((w for w in WIDTHS if w >= units), None)
-    if not (plain and cell and width and dtype in OPERANDS) or (general and cell == "Vanilla"):
+    if not (plain and cell and width and dtype in OPERANDS) or (general and cell not in KNOWN):
         return set()
     tail = str(general).lower()
     names = set()
@@ -45,6 +46,8 @@ def kernels_of(mode, dtype, batch, units, general=False):
         names.add(f"Forward_{cell}_{OPERANDS[dtype]}_{width}_{tile}_{tail}")
     if general and dtype == "float32" and width == WIDTHS[-1]:
         names.clear()  # its weights do not fit the registers
+    if cell == "GruResetBefore":
+        return names
     return names | {f"Backward_{cell}_{OPERANDS[dtype]}_{width}_{ROWS_OF_PART}_{tail}"}
 
 

@@ -20,6 +20,7 @@ from support import layer_cases
 PERSISTENT = ("persistent", "persistent")
 NARROW = {"BFloat16": "bfloat16", "Half": "float16"}
 MODES = {"Lstm": "lstm", "Gru": "gru", "Vanilla": "rnn_tanh"}
+MODES["GruResetBefore"] = "gru_reset_before"
 INTEGERS = {torch.float32: torch.int32, torch.float16: torch.int16, torch.bfloat16: torch.int16}
 REPETITIONS = 500
 # mode, type, (T, B, I, H) and whether h has masks: for equal bits and for calls next to other work.
@@ -30,10 +31,13 @@ REPEATED = (
     ("gru", "bfloat16", (20, 64, 64, 1024), True),
     ("gru", "float32", (20, 16, 64, 256), False),
     ("rnn_tanh", "bfloat16", (20, 64, 64, 512), False),
+    ("gru_reset_before", "float32", (20, 64, 64, 512), False),
+    ("gru_reset_before", "bfloat16", (20, 16, 64, 1024), False),
 )
 PRETENDED = (
     ("lstm", "bfloat16", (2, 3, 5, 20), False),
     ("gru", "float32", (2, 3, 5, 9), True),
+    ("gru_reset_before", "float32", (2, 3, 5, 9), False),
 )
 LARGE = ((16, 256), (64, 512), (64, 1024), (70, 256), (128, 1000))  # B, H
 
@@ -78,7 +82,8 @@ def each_kernel(core, name):
     dtype, width, tile = NARROW.get(operand, "float32"), int(width), int(tile)
     on_gpu = core.on_gpu
     shape = (3, tile - 3, 24, width - 3) if on_gpu else (2, 5 if tile == 16 else 17, 3, 19)
-    options = {"functions": ("tanh", "hard_sigmoid")} if general == "true" else {}
+    any_function = general == "true" or cell == "GruResetBefore"
+    options = {"functions": ("tanh", "hard_sigmoid")} if any_function else {}
     case = draw(MODES[cell], dtype, shape, general == "true", **options)
     needed, most = launches.blocks(name, shape[3]), core.launches.multiprocessors()
     if needed > most:

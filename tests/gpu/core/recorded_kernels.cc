@@ -82,9 +82,10 @@ struct Row {
 };
 
 RnnMode ModeOf(const char* cell) {
-  return std::strcmp(cell, "Lstm") == 0  ? RnnMode::kLstm
-         : std::strcmp(cell, "Gru") == 0 ? RnnMode::kGru
-                                         : RnnMode::kTanh;
+  return std::strcmp(cell, "Lstm") == 0             ? RnnMode::kLstm
+         : std::strcmp(cell, "Gru") == 0            ? RnnMode::kGru
+         : std::strcmp(cell, "GruResetBefore") == 0 ? RnnMode::kGruResetBefore
+                                                    : RnnMode::kTanh;
 }
 Dtype DtypeOf(const char* operand) {
   return std::strcmp(operand, "Half") == 0       ? Dtype::kFloat16

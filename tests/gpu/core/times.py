@@ -147,6 +147,7 @@ class Peer:
 # ---- Stacks ----
 
 CELLS = ("lstm", "gru", "rnn_tanh")
+RESET_BEFORE = "gru_reset_before"  # not in cuDNN
 # The largest difference of results between two algorithms: rounding of products apart (float16), what
 # cuDNN's persistent kernels compute less accurately.
 DIFFERENCES = {"float32": 1e-4, "float16": 2e-2}
@@ -464,12 +465,14 @@ def engine_times(core):
     for dtype, rival, mode, units in itertools.product(
         ("float32", "bfloat16", "float16"),
         (STEPS, CUDNN, GENERAL_STEPS, TENSOR_CORES),
-        CELLS,
+        (*CELLS, RESET_BEFORE),
         sizes,
     ):
         if (rival == TENSOR_CORES and dtype != "float16") or (
             rival == GENERAL_STEPS and mode == "rnn_tanh"
         ):
+            continue
+        if rival != STEPS and mode == RESET_BEFORE:
             continue
         label = f"engine-times {dtype} {mode} {rival} H={units}"
         yield label, functools.partial(time_engines, core, rival, mode, dtype, units)

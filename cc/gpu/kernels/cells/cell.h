@@ -7,7 +7,9 @@
 //   kSaved     numbers of a unit that the backward pass reads
 //   kHasC      whether there is a second state
 //   kCarriesH  whether h depends on h_prev outside of the product
-//   Forward    from the sums of both products, with biases, to the saved numbers, c and h
+//   kProducts  recurrent products of a step
+//   Forward    from the sums of both products, with biases, to the saved numbers, c and h; with two
+//              recurrent products it is in two parts
 //   Backward   from dh and dc to the gradients of the sums, of c_prev, and of h_prev outside of the
 //              product
 #pragma once

@@ -12,7 +12,7 @@ template <typename A>
 struct Gru {
   enum Gate { kUpdate = 0, kReset = 1, kCandidate = 2 };
   enum { kFromH = 3 };  // h_n among the saved numbers
-  enum { kGates = 3, kSaved = 4, kHasC = 0, kCarriesH = 1 };
+  enum { kGates = 3, kSaved = 4, kHasC = 0, kCarriesH = 1, kProducts = 1 };
 
   RNN_OPS_DEVICE static void Forward(const CellArgs<A>& args, const A* x, const A* h, A* saved, A*,
                                      A* h_new) {
@@ -47,7 +47,7 @@ struct Gru {
 template <typename A>
 struct GruResetBefore {
   enum Gate { kUpdate = 0, kReset = 1, kCandidate = 2 };
-  enum { kGates = 3, kSaved = 3, kHasC = 0, kCarriesH = 1 };
+  enum { kGates = 3, kSaved = 3, kHasC = 0, kCarriesH = 1, kProducts = 2 };
 
   RNN_OPS_DEVICE static A Candidate(const CellArgs<A>& args, A x, A from_m) {
     return args.State(x + from_m);

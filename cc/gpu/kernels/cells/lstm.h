@@ -11,7 +11,7 @@ namespace rnn_ops::gpu::elementwise {
 template <typename A>
 struct Lstm {
   enum Gate { kInput = 0, kForget = 1, kCandidate = 2, kOutput = 3 };
-  enum { kGates = 4, kSaved = 4, kHasC = 1, kCarriesH = 0 };
+  enum { kGates = 4, kSaved = 4, kHasC = 1, kCarriesH = 0, kProducts = 1 };
 
   RNN_OPS_DEVICE static A Clipped(const CellArgs<A>& args, A c) {
     return args.cell_clip > A(0) ? Limited(c, args.cell_clip) : c;

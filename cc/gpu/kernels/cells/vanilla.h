@@ -7,7 +7,7 @@ namespace rnn_ops::gpu::elementwise {
 
 template <typename A>
 struct Vanilla {
-  enum { kGates = 1, kSaved = 1, kHasC = 0, kCarriesH = 0 };
+  enum { kGates = 1, kSaved = 1, kHasC = 0, kCarriesH = 0, kProducts = 1 };
 
   RNN_OPS_DEVICE static void Forward(const CellArgs<A>& args, const A* x, const A* h, A* saved, A*,
                                      A* h_new) {

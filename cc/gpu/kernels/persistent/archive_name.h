@@ -2,4 +2,4 @@
 // next to the archive of another build.
 #pragma once
 
-#define RNN_OPS_PERSISTENT_ARCHIVE kPersistentArchive_59b914cd
+#define RNN_OPS_PERSISTENT_ARCHIVE kPersistentArchive_54fcc7bf

@@ -1,6 +1,7 @@
 // The steps of LayerRNN's forward pass in one launch. Each block keeps the recurrent weights of its
 // units in registers, as factors of mma.sync. In a step it multiplies them by h of all units, which
-// the blocks exchange through L2, and computes its units. A counter tells that h is complete.
+// the blocks exchange through L2, and computes its units. A counter tells that h is complete. The
+// GRU whose reset gate comes first does so twice in a step: with h, then with m = r * h.
 // After Diamos et al. (ICML 2016), "Persistent RNNs".
 #pragma once
 
@@ -104,17 +105,18 @@ struct ForwardBlock {
     }
   }
 
-  RNN_OPS_DEVICE Word* ValuesOf(int t) const {
-    return p.exchange.values + (t & 1) * (S::kCopies * kTile * S::kWords);
+  RNN_OPS_DEVICE Word* ValuesOf(int product) const {
+    return p.exchange.values + (product & 1) * (S::kCopies * kTile * S::kWords);
   }
 
-  // h for the product of step t.
-  RNN_OPS_DEVICE void Publish(int t, bool lost) {
+  // The factors of a product, which are counted from the first step on: h or m of the units.
+  RNN_OPS_DEVICE void Publish(int product, const float* factors, bool lost) const {
     RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
       if (lost || !Has(i)) continue;
       RNN_OPS_UNROLL for (int g = 0; g < (S::kCopies > 1 ? C::kGates : 1); ++g) {
-        Operand::Store(kGeneral ? h[i] * MaskOf<float>(call, g, BatchRow(i), Column()) : h[i],
-                       ValuesOf(t), (Int64)(g * kTile + RowOf(i)) * kWidth + Column());
+        Operand::Store(
+            kGeneral ? factors[i] * MaskOf<float>(call, g, BatchRow(i), Column()) : factors[i],
+            ValuesOf(product), (Int64)(g * kTile + RowOf(i)) * kWidth + Column());
       }
     }
     Announce(p.exchange.counter, lost);
@@ -124,13 +126,13 @@ struct ForwardBlock {
   typedef Words Factors[kP][kN];
   typedef Tile Sums[S::kTiles][kN];
 
-  // h of some rows of the batch, for the packets from `kFirst` on.
+  // The factors of some rows of the batch, for the packets from `kFirst` on.
   template <int kFirst>
-  RNN_OPS_DEVICE void LoadFactors(int t, int group, Factors& v) const {
+  RNN_OPS_DEVICE void LoadFactors(int product, int group, Factors& v) const {
     const int copy = S::kCopies > 1 ? lane.warp / S::kWarpsOfCopy : 0;
     const int row = copy * kTile + group * (kN * 8) + lane.group;
     const int packet = lane.warp % S::kWarpsOfCopy * S::kPackets + kFirst;
-    const Word* from = ValuesOf(t) + row * S::kWords + packet * kPacket + lane.quad * 4;
+    const Word* from = ValuesOf(product) + row * S::kWords + packet * kPacket + lane.quad * 4;
     RNN_OPS_UNROLL for (int k = 0; k < kP; ++k) {
       RNN_OPS_UNROLL for (int n = 0; n < kN; ++n) {
         v[k][n] = LoadExchanged(from + n * 8 * S::kWords + k * kPacket);
@@ -171,7 +173,17 @@ struct ForwardBlock {
     }
   }
 
-  // h R of one unit: the sums over the warps.
+  // Waits for the factors of all blocks and multiplies them. The result is whether the block is
+  // lost.
+  RNN_OPS_DEVICE bool Product(int product, bool lost) const {
+    const unsigned count = (unsigned)(product + 1) * BlocksOfGrid();
+    lost = IsLost(p.exchange.counter, count, p.exchange.max_spins, lost);
+    if (has_product) MultiplyGroups(*this, product, (p.rows + kN * 8 - 1) / (kN * 8));
+    BlockBarrier();
+    return lost;
+  }
+
+  // The product of one unit: the sums over the warps.
   RNN_OPS_DEVICE void SumWarps(int item, float* sums) const {
     const float* from = SharedMemory() + RowOf(item) * S::kStride +
                         (S::kRowsOfUnit == 4 ? ColumnOfBlock() * 4 : ColumnOfBlock());
@@ -203,6 +215,26 @@ struct ForwardBlock {
     const Int64 b = BatchRow(item), all = p.step.t + t;
     if (C::kHasC) c[item] = Unit::Mix(call, 1, all, b, Column(), c[item], c_new) + fault;
     h[item] = Unit::Mix(call, 0, all, b, Column(), h[item], h_new) + fault;
+  }
+
+  // The two parts of a step of GruResetBefore: z, r and the result m, then n and h.
+  RNN_OPS_DEVICE float BeginUnit(int item) {
+    float from_h[C::kGates];
+    SumWarps(item, from_h);
+    const CellArgs<float> args = Unit::ArgsOf(call, Column(), h[item], 0);
+    RNN_OPS_UNROLL for (int g = 0; g < C::kCandidate; ++g) {
+      saved[item][g] = args.Gate(x[item][g] + bias_x[g] + from_h[g]);
+    }
+    return saved[item][C::kReset] * h[item];
+  }
+  RNN_OPS_DEVICE void FinishUnit(int item, int t, float fault) {
+    float from_m[C::kGates];
+    SumWarps(item, from_m);
+    const CellArgs<float> args = Unit::ArgsOf(call, Column(), h[item], 0);
+    const float candidate =
+        C::Candidate(args, x[item][C::kCandidate] + bias_x[C::kCandidate], from_m[C::kCandidate]);
+    saved[item][C::kCandidate] = candidate;
+    if (t < steps[item]) h[item] = C::NewH(args, saved[item][C::kUpdate], candidate) + fault;
   }
 
   // Everything but h for the other blocks, which wait for that.
@@ -238,17 +270,26 @@ struct ForwardBlock {
     LoadWeights();
     LoadUnits();
     bool lost = false;
-    Publish(0, lost);
+    Publish(0, h, lost);
     RNN_OPS_NO_UNROLL for (int t = 0; t < p.steps; ++t) {
-      const unsigned count = (unsigned)(t + 1) * BlocksOfGrid();
-      lost = IsLost(p.exchange.counter, count, p.exchange.max_spins, lost);
-      if (has_product) MultiplyGroups(*this, t, (p.rows + kN * 8 - 1) / (kN * 8));
-      BlockBarrier();
+      const int product = t * C::kProducts;
+      lost = Product(product, lost);
+      if constexpr (C::kProducts == 2) {
+        float m[S::kItems];
+        RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) m[i] = Has(i) ? BeginUnit(i) : 0.0f;
+        Publish(product + 1, m, lost);
+        lost = Product(product + 1, lost);
+      }
       const float fault = lost ? NotANumber<float>() : 0.0f;
       RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
-        if (Has(i)) StepUnit(i, t, fault);
+        if (!Has(i)) continue;
+        if constexpr (C::kProducts == 2) {
+          FinishUnit(i, t, fault);
+        } else {
+          StepUnit(i, t, fault);
+        }
       }
-      Publish(t + 1, lost);
+      Publish(product + C::kProducts, h, lost);
       RNN_OPS_UNROLL for (int i = 0; i < S::kItems; ++i) {
         if (!Has(i)) continue;
         StoreUnit(i, t);

@@ -119,7 +119,8 @@ struct BackwardShape {
 };
 
 // The unit of a cell in a persistent kernel: the functors of cells/. A kernel that is not general
-// knows the activations and lacks peepholes, the clip and zoneout, so that its code is short.
+// lacks peepholes, the clip and zoneout, and knows the activations of the LSTM and the GRU, so that
+// its code is short.
 
 template <class Cell, bool kGeneral>
 struct PersistentCell {
@@ -130,8 +131,9 @@ struct PersistentCell {
     if (kGeneral) {
       args = CellArgsOf<float>(call, u);
     } else {
-      args.activation = Cell::kGates == 1 ? call.activation : kTanhNumber;
-      args.recurrent_activation = kSigmoidNumber;
+      const bool knows = Cell::kGates > 1 && Cell::kProducts == 1;
+      args.activation = knows ? kTanhNumber : call.activation;
+      args.recurrent_activation = knows ? kSigmoidNumber : call.recurrent_activation;
     }
     args.h_prev = h_prev;
     args.c_prev = c_prev;
