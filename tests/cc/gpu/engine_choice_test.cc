@@ -27,7 +27,7 @@ EngineChoice Choose(const RnnConfig& c, Dtype dtype = Dtype::kFloat32,
   return ChooseEngine(EnginePolicy::kHeuristic, c, dtype, KernelKind::kPlain, gpu);
 }
 
-// Sizes of a run of engine-times on the H100 in which the times differ by more than their noise
+// Sizes of runs on the H100 and the H200 in which the times differ by more than their noise
 // (docs/design/measurements.md, "Persistent kernels").
 TEST(EngineChoice, TheFastestOfTheMeasuredRows) {
   const struct {
@@ -44,16 +44,20 @@ TEST(EngineChoice, TheFastestOfTheMeasuredRows) {
       {RnnMode::kLstm, Dtype::kFloat32, 512, 64, true},
       {RnnMode::kLstm, Dtype::kFloat32, 512, 128, false},
       {RnnMode::kLstm, Dtype::kFloat32, 1024, 16, true},
-      {RnnMode::kLstm, Dtype::kFloat32, 1024, 64, false},
+      {RnnMode::kLstm, Dtype::kFloat32, 512, 80, true},
+      {RnnMode::kLstm, Dtype::kFloat32, 1024, 24, true},
+      {RnnMode::kLstm, Dtype::kFloat32, 1024, 64, true},
+      {RnnMode::kLstm, Dtype::kFloat32, 1024, 128, false},
       {RnnMode::kGru, Dtype::kFloat32, 128, 8, false},
       {RnnMode::kGru, Dtype::kFloat32, 512, 16, true},
       {RnnMode::kTanh, Dtype::kFloat32, 256, 16, false},
       {RnnMode::kTanh, Dtype::kFloat32, 512, 16, true},
+      {RnnMode::kTanh, Dtype::kFloat32, 1024, 24, true},
       {RnnMode::kTanh, Dtype::kFloat32, 1024, 128, false},
       {RnnMode::kLstm, Dtype::kBFloat16, 256, 1, false},
       {RnnMode::kLstm, Dtype::kBFloat16, 256, 4, true},
       {RnnMode::kLstm, Dtype::kBFloat16, 512, 128, true},
-      {RnnMode::kLstm, Dtype::kBFloat16, 1024, 64, true},
+      {RnnMode::kLstm, Dtype::kBFloat16, 1024, 80, true},
       {RnnMode::kLstm, Dtype::kBFloat16, 1024, 128, false},
       {RnnMode::kTanh, Dtype::kBFloat16, 1024, 128, true},
       {RnnMode::kLstm, Dtype::kFloat16, 512, 16, false},
@@ -81,10 +85,10 @@ TEST(EngineChoice, PersistentKernelsWhereTheyAreFasterThanSteps) {
   } rows[] = {
       {RnnMode::kLstm, Dtype::kFloat32, 64, 1, kPersistent},
       {RnnMode::kLstm, Dtype::kFloat32, 512, 64, kPersistent},
-      {RnnMode::kLstm, Dtype::kFloat32, 512, 65, kSteps},
+      {RnnMode::kLstm, Dtype::kFloat32, 512, 81, kSteps},
       {RnnMode::kVanilla, Dtype::kFloat32, 512, 128, kPersistent},
-      {RnnMode::kGru, Dtype::kFloat32, 1024, 16, kPersistent},
-      {RnnMode::kGru, Dtype::kFloat32, 1024, 17, kSteps},
+      {RnnMode::kGru, Dtype::kFloat32, 1024, 64, kPersistent},
+      {RnnMode::kGru, Dtype::kFloat32, 1024, 65, kSteps},
       {RnnMode::kGru, Dtype::kBFloat16, 1024, 128, kPersistent},
       {RnnMode::kGru, Dtype::kBFloat16, 1024, 129, kSteps},
   };
@@ -96,6 +100,14 @@ TEST(EngineChoice, PersistentKernelsWhereTheyAreFasterThanSteps) {
   }
 }
 
+// Its gradient has no kernel.
+TEST(EngineChoice, TheGruWithTwoProductsInAStep) {
+  const EngineChoice choice = Choose(Network(RnnMode::kGruResetBefore, 512, 64));
+  EXPECT_EQ(choice.forward, kPersistent);
+  EXPECT_EQ(choice.backward, kSteps);
+  EXPECT_EQ(Choose(Network(RnnMode::kGruResetBefore, 512, 65)).forward, kSteps);
+}
+
 TEST(EngineChoice, GeneralKernelsHaveTheirRows) {
   const RnnConfig large = Network(RnnMode::kLstm, 1024, 16);
   const EngineChoice choice =
@@ -103,6 +115,13 @@ TEST(EngineChoice, GeneralKernelsHaveTheirRows) {
   EXPECT_EQ(choice.forward, kSteps);  // its weights do not fit the registers
   EXPECT_EQ(choice.backward, kPersistent);
   EXPECT_EQ(Choose(large).forward, kPersistent);
+  for (int64_t batch : {32, 64}) {
+    const RnnConfig c = Network(RnnMode::kLstm, 512, batch);
+    const EngineChoice general =
+        ChooseEngine(EnginePolicy::kHeuristic, c, Dtype::kFloat32, KernelKind::kGeneral, kH100);
+    EXPECT_EQ(general.forward, batch == 32 ? kPersistent : kSteps);
+    EXPECT_EQ(general.backward, kPersistent);
+  }
 }
 
 // Otherwise the steps would run one by one, which are slower than cuDNN.

@@ -68,7 +68,11 @@ def run_tool(library, pretend, tool):
         process.communicate()
         return False, f"stopped after {SECONDS} s"
     checks = [line for line in output.splitlines() if line.startswith(("ok  ", "FAIL"))]
-    good = process.returncode == 0 and len(checks) == len(PROBLEMS) and all(c[0] == "o" for c in checks)
+    good = (
+        process.returncode == 0
+        and len(checks) == len(PROBLEMS)
+        and all(c[0] == "o" for c in checks)
+    )
     return good, f"{len(checks)} checks, status {process.returncode}; {output[-1500:]}"
 
 

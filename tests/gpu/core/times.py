@@ -408,7 +408,7 @@ ENGINE_STEPS = 50
 ENGINE_UNITS = (128, 256, 512, 1024)
 ENGINE_BATCHES = (1, 2, 4, 6, 8, 16, 24, 32, 48, 64, 80, 96, 128)
 # The rivals of tools/engine_table.py.
-STEPS, GENERAL_STEPS = "steps", "steps, general"
+PLAIN_STEPS, GENERAL_STEPS = "steps", "steps, general"
 CUDNN, TENSOR_CORES = "cuDNN", "cuDNN, tensor cores"
 TILE = 8  # rows of the batch that fill a tile of tensor cores
 
@@ -450,7 +450,7 @@ def time_engines(core, rival, mode, dtype, units):
     rows = []
     for batch in batches_against(rival, dtype, core.on_gpu):
         shape = (ENGINE_STEPS if core.on_gpu else 3, batch, units, units)
-        if rival in (STEPS, GENERAL_STEPS):
+        if rival in (PLAIN_STEPS, GENERAL_STEPS):
             times = time_against_steps(core, rival, mode, dtype, shape)
         else:
             times = time_against_cudnn(core, mode, dtype, shape)
@@ -464,7 +464,7 @@ def engine_times(core):
     sizes = ENGINE_UNITS if core.on_gpu else (7,)
     for dtype, rival, mode, units in itertools.product(
         ("float32", "bfloat16", "float16"),
-        (STEPS, CUDNN, GENERAL_STEPS, TENSOR_CORES),
+        (PLAIN_STEPS, CUDNN, GENERAL_STEPS, TENSOR_CORES),
         (*CELLS, RESET_BEFORE),
         sizes,
     ):
@@ -472,7 +472,7 @@ def engine_times(core):
             rival == GENERAL_STEPS and mode == "rnn_tanh"
         ):
             continue
-        if rival != STEPS and mode == RESET_BEFORE:
+        if rival != PLAIN_STEPS and mode == RESET_BEFORE:
             continue
         label = f"engine-times {dtype} {mode} {rival} H={units}"
         yield label, functools.partial(time_engines, core, rival, mode, dtype, units)
