@@ -130,10 +130,10 @@ EngineChoice ChooseEngine(EnginePolicy policy, const RnnConfig& config, Dtype dt
       break;
   }
   if (!WasMeasured(gpu)) return {false, kSteps, kSteps};
-  const bool plain = kind == KernelKind::kPlain;
+  const bool usual = kind == KernelKind::kUsual;
   return {BeatsCudnn(config, dtype),
-          FasterOf(plain ? Rival::kForward : Rival::kGeneralForward, config, dtype),
-          FasterOf(plain ? Rival::kBackward : Rival::kGeneralBackward, config, dtype)};
+          FasterOf(usual ? Rival::kForward : Rival::kGeneralForward, config, dtype),
+          FasterOf(usual ? Rival::kBackward : Rival::kGeneralBackward, config, dtype)};
 }
 
 Status GetEnginePolicy(EnginePolicy* policy) {

@@ -30,7 +30,7 @@ Status ParseEnginePolicy(const char* text, EnginePolicy* policy);
 Status GetEnginePolicy(EnginePolicy* policy);
 
 // The kernels that a problem needs, see IsGeneral() in steps/persistent_steps.h.
-enum class KernelKind { kPlain, kGeneral };
+enum class KernelKind { kUsual, kGeneral };
 
 // Depends neither on lengths nor on is_training, so that all calls of a network agree.
 EngineChoice ChooseEngine(EnginePolicy policy, const RnnConfig& config, Dtype dtype,

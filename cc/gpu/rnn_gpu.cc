@@ -38,7 +38,7 @@ Status GetExecutor(RnnExecutor** executor) {
 }
 
 Status ChooseEngineOf(const StackProblem& problem, void* stream, EngineChoice* choice) {
-  return ChooseEngine(problem, problem.dtype, KernelKind::kPlain, stream, choice);
+  return ChooseEngine(problem, problem.dtype, KernelKind::kUsual, stream, choice);
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ Status RunShared(Status (*run)(const ProductLibraries&, const Args&, DeviceAlloc
 }
 
 Status ChooseEngineOf(const LayerProblem& problem, void* stream, EngineChoice* choice) {
-  const KernelKind kind = IsGeneral(problem) ? KernelKind::kGeneral : KernelKind::kPlain;
+  const KernelKind kind = IsGeneral(problem) ? KernelKind::kGeneral : KernelKind::kUsual;
   return ChooseEngine(problem, problem.dtype, kind, stream, choice);
 }
 

@@ -3,7 +3,7 @@
 CudnnLSTM and its siblings in this module are functions of a buffer. The classes in `layers` have
 variables.
 
-docs/migration-tf1.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
+docs/contrib.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
 """
 
 from tf_rnn_ops.native import tensorflow_first as _tensorflow_first  # noqa: F401

@@ -71,7 +71,7 @@
   K(pass, cell, operand, 512, tile, general)                             \
   K(pass, cell, operand, 1024, tile, general)
 
-#define RNN_OPS_PERSISTENT_PLAIN(K, cell, operand)                \
+#define RNN_OPS_PERSISTENT_USUAL(K, cell, operand)                \
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, cell, operand, 16, false) \
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, cell, operand, 64, false) \
   RNN_OPS_PERSISTENT_WIDTHS(K, Backward, cell, operand, 64, false)
@@ -82,9 +82,9 @@
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, GruResetBefore, operand, 64, false)
 
 #define RNN_OPS_PERSISTENT_NARROW(K, operand)                     \
-  RNN_OPS_PERSISTENT_PLAIN(K, Lstm, operand)                      \
-  RNN_OPS_PERSISTENT_PLAIN(K, Gru, operand)                       \
-  RNN_OPS_PERSISTENT_PLAIN(K, Vanilla, operand)                   \
+  RNN_OPS_PERSISTENT_USUAL(K, Lstm, operand)                      \
+  RNN_OPS_PERSISTENT_USUAL(K, Gru, operand)                       \
+  RNN_OPS_PERSISTENT_USUAL(K, Vanilla, operand)                   \
   RNN_OPS_PERSISTENT_PAIRS(K, operand)                            \
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, Lstm, operand, 64, true)  \
   RNN_OPS_PERSISTENT_WIDTHS(K, Forward, Gru, operand, 64, true)   \
@@ -93,9 +93,9 @@
 
 // The weights of a general forward pass of 1024 units do not fit the registers in float32.
 #define RNN_OPS_PERSISTENT_FLOAT32(K)                             \
-  RNN_OPS_PERSISTENT_PLAIN(K, Lstm, Float32)                      \
-  RNN_OPS_PERSISTENT_PLAIN(K, Gru, Float32)                       \
-  RNN_OPS_PERSISTENT_PLAIN(K, Vanilla, Float32)                   \
+  RNN_OPS_PERSISTENT_USUAL(K, Lstm, Float32)                      \
+  RNN_OPS_PERSISTENT_USUAL(K, Gru, Float32)                       \
+  RNN_OPS_PERSISTENT_USUAL(K, Vanilla, Float32)                   \
   RNN_OPS_PERSISTENT_PAIRS(K, Float32)                            \
   K(Forward, Lstm, Float32, 256, 64, true)                        \
   K(Forward, Lstm, Float32, 512, 64, true)                        \

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kRowsOfPart = 64;
 
-bool IsPlainStep(const LayerProblem& p) {
+bool HasPersistentShape(const LayerProblem& p) {
   return p.num_proj == 0 && !p.has_layer_norm && p.batch <= kMostPersistentRows && p.max_time > 0 &&
          p.max_time <= kMostPersistentSteps;
 }
@@ -37,7 +37,7 @@ bool IsGeneral(const LayerProblem& p) {
 
 Status PersistentSteps::Choose(const ProductCall& call, const LayerProblem& p,
                                PersistentPass pass) {
-  if (!IsPlainStep(p)) return Status();
+  if (!HasPersistentShape(p)) return Status();
   // A replay of a CUDA graph does not pass Prepare(), which reports a block that does not run.
   bool capturing = false;
   RNN_OPS_RETURN_IF_ERROR(IsCapturing(call.driver(), call.place().stream, &capturing));

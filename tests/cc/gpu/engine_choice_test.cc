@@ -24,7 +24,7 @@ RnnConfig Network(RnnMode mode, int64_t units, int64_t batch) {
 
 EngineChoice Choose(const RnnConfig& c, Dtype dtype = Dtype::kFloat32,
                     const DeviceTraits& gpu = kH100) {
-  return ChooseEngine(EnginePolicy::kHeuristic, c, dtype, KernelKind::kPlain, gpu);
+  return ChooseEngine(EnginePolicy::kHeuristic, c, dtype, KernelKind::kUsual, gpu);
 }
 
 // Sizes of runs on the H100 and the H200 in which the times differ by more than their noise
@@ -187,7 +187,7 @@ TEST(EngineChoice, TheEnvironmentVariable) {
   for (const auto& value : values) {
     ASSERT_TRUE(ParseEnginePolicy(value.text, &policy).ok());
     const EngineChoice choice =
-        ChooseEngine(policy, fast, Dtype::kFloat32, KernelKind::kPlain, kH100);
+        ChooseEngine(policy, fast, Dtype::kFloat32, KernelKind::kUsual, kH100);
     EXPECT_EQ(choice.replaces_cudnn, value.replaces_cudnn);
     EXPECT_EQ(choice.forward, value.steps);
     EXPECT_EQ(choice.backward, value.steps);

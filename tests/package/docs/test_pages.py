@@ -42,14 +42,17 @@ def _write_old_file(path, root):
 
 
 # The layers of TensorFlow 1 compute what the model did, and the layers of Keras 2 what they did.
-TF1_EPILOGUE = """
+CONTRIB_EPILOGUE = """
+import numpy as np
+
 model = contrib.CudnnLSTM(2, 64, 20, "linear_input", "bidirectional")
 buffer = model.canonical_to_params(weights, biases)
 want = model(x, state, state, buffer, is_training=False)[0]
 for found in (outputs, keras_layer(x)):
     np.testing.assert_allclose(found, want, rtol=0, atol=1e-6)
 assert gradient[0].shape == params.shape
-
+"""
+TF1_EPILOGUE = """
 x = np.sin(np.arange(1, 7) / 2).reshape(1, 2, 3).astype("float32")
 for layer, name in ((lstm, "cu_dnnlstm_1"), (stack, "cu_dnnlstm_1"), (gru, "cu_dnngru_1")):
     np.testing.assert_allclose(layer(x)[0], ANSWERS[name], atol=2e-6)
@@ -62,6 +65,10 @@ def test_the_page_on_tensorflow_1(tmp_path, root):
     answers = {name: answer for name, (_, answer) in CUDNN_LAYERS.items()}
     page = ROOT / "docs" / "migration-tf1.md"
     pages.run(page, tmp_path, f"ANSWERS = {answers!r}\n{TF1_EPILOGUE}", languages=["python"])
+
+
+def test_the_page_on_contrib(tmp_path):
+    pages.run(ROOT / "docs" / "contrib.md", tmp_path, CONTRIB_EPILOGUE)
 
 
 @pytest.mark.parametrize("page", pages.ALL, ids=lambda page: str(page.relative_to(ROOT)))
