@@ -9,9 +9,10 @@ namespace rnn_ops {
 // The bound of every size in bytes that the library computes. The sum of two sizes fits int64.
 constexpr int64_t kSizeLimit = int64_t{1} << 62;
 
-// *result = a * b. Returns false if the product does not fit int64.
-inline bool CheckedMul(int64_t a, int64_t b, int64_t* result) {
-  return !__builtin_mul_overflow(a, b, result);
+// a * b, or -1 if a factor is negative or the product does not fit int64.
+inline int64_t Area(int64_t a, int64_t b) {
+  int64_t product;
+  return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
 }
 
 // A size in [0, kSizeLimit), or a mark for a size that is negative or too large.
@@ -23,11 +24,7 @@ class CheckedSize {
   bool ok() const { return value_ != kDoesNotFit; }
   int64_t value() const { return value_; }  // -1 if the size does not fit
 
-  friend CheckedSize operator*(CheckedSize a, CheckedSize b) {
-    int64_t product;
-    if (!a.ok() || !b.ok() || !CheckedMul(a.value_, b.value_, &product)) return kDoesNotFit;
-    return product;
-  }
+  friend CheckedSize operator*(CheckedSize a, CheckedSize b) { return Area(a.value_, b.value_); }
   friend CheckedSize operator+(CheckedSize a, CheckedSize b) {
     if (!a.ok() || !b.ok()) return kDoesNotFit;
     return a.value_ + b.value_;

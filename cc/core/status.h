@@ -8,13 +8,14 @@
 
 namespace rnn_ops {
 
+// The values are those of absl::StatusCode and of XLA's FFI, so that a cast converts them.
 enum class Code {
-  kOk,
-  kInvalidArgument,
-  kFailedPrecondition,
-  kResourceExhausted,
-  kUnimplemented,
-  kInternal,
+  kOk = 0,
+  kInvalidArgument = 3,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kUnimplemented = 12,
+  kInternal = 13,
 };
 
 class Status {
@@ -67,9 +68,10 @@ Status Internal(const Parts&... parts) {
 
 }  // namespace rnn_ops
 
+// `expr`: a Status or an absl::Status, which the function returns.
 #define RNN_OPS_RETURN_IF_ERROR(expr)                  \
   do {                                                 \
-    ::rnn_ops::Status rnn_ops_status_ = (expr);        \
+    auto rnn_ops_status_ = (expr);                     \
     if (!rnn_ops_status_.ok()) return rnn_ops_status_; \
   } while (false)
 

@@ -32,21 +32,7 @@ const bool logs_through_tensorflow = [] {
 }  // namespace
 
 absl::Status ToTf(const Status& status) {
-  switch (status.code()) {
-    case Code::kOk:
-      return absl::OkStatus();
-    case Code::kInvalidArgument:
-      return absl::InvalidArgumentError(status.message());
-    case Code::kFailedPrecondition:
-      return absl::FailedPreconditionError(status.message());
-    case Code::kResourceExhausted:
-      return absl::ResourceExhaustedError(status.message());
-    case Code::kUnimplemented:
-      return absl::UnimplementedError(status.message());
-    case Code::kInternal:
-      break;
-  }
-  return absl::InternalError(status.message());
+  return absl::Status(static_cast<absl::StatusCode>(status.code()), status.message());
 }
 
 Status FromTf(const absl::Status& status) {
@@ -101,23 +87,11 @@ absl::Status ToTf(const PartialShape& shape, TensorShape* result) {
 }
 
 absl::Status ToDtype(DataType dtype, Dtype* result) {
-  switch (dtype) {
-    case tensorflow::DT_FLOAT:
-      *result = kFloat32;
-      return absl::OkStatus();
-    case tensorflow::DT_DOUBLE:
-      *result = kFloat64;
-      return absl::OkStatus();
-    case tensorflow::DT_HALF:
-      *result = kFloat16;
-      return absl::OkStatus();
-    case tensorflow::DT_BFLOAT16:
-      *result = kBFloat16;
-      return absl::OkStatus();
-    default:
-      return absl::InvalidArgumentError(StrCat("T must be bfloat16, half, float or double, but is ",
-                                               tensorflow::DataTypeString(dtype), "."));
-  }
+  constexpr DataType kTypes[] = {tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE, tensorflow::DT_HALF,
+                                 tensorflow::DT_BFLOAT16};
+  if (rnn_ops::ToDtype(dtype, kTypes, result)) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat("T must be bfloat16, half, float or double, but is ",
+                                           tensorflow::DataTypeString(dtype), "."));
 }
 
 void SetZero(Tensor* tensor) {
@@ -157,9 +131,9 @@ absl::Status ReadRnnSize(const char* name, const Tensor& tensor, int64_t* size) 
 
 absl::Status ReadRnnSizes(OpKernelContext* context, RnnSizeInputs* sizes) {
   using In = RnnParamsInput;
-  RNN_OPS_TF_RETURN_IF_ERROR(
+  RNN_OPS_RETURN_IF_ERROR(
       ReadRnnSize("num_layers", context->input(In::kNumLayers), &sizes->num_layers));
-  RNN_OPS_TF_RETURN_IF_ERROR(
+  RNN_OPS_RETURN_IF_ERROR(
       ReadRnnSize("num_units", context->input(In::kNumUnits), &sizes->num_units));
   return ReadRnnSize("input_size", context->input(In::kInputSize), &sizes->input_size);
 }

@@ -15,12 +15,6 @@
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 
-#define RNN_OPS_TF_RETURN_IF_ERROR(expr)                     \
-  do {                                                       \
-    absl::Status rnn_ops_tf_status_ = (expr);                \
-    if (!rnn_ops_tf_status_.ok()) return rnn_ops_tf_status_; \
-  } while (false)
-
 namespace rnn_ops::tf_kernels {
 
 absl::Status ToTf(const Status& status);
@@ -122,11 +116,11 @@ absl::Status MakeParamsConfig(const RnnAttrs& attrs, const RnnSizeInputs& sizes,
 template <typename Context>
 absl::Status ReadPackAttrs(Context* context, RnnConfig* config) {
   RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(context, kPackCudnnRnnParams.attrs, &attrs));
+  RNN_OPS_RETURN_IF_ERROR(ReadRnnAttrs(context, kPackCudnnRnnParams.attrs, &attrs));
   RnnSizeInputs sizes;
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("num_layers", &sizes.num_layers));
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("num_units", &sizes.num_units));
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("input_size", &sizes.input_size));
+  RNN_OPS_RETURN_IF_ERROR(context->GetAttr("num_layers", &sizes.num_layers));
+  RNN_OPS_RETURN_IF_ERROR(context->GetAttr("num_units", &sizes.num_units));
+  RNN_OPS_RETURN_IF_ERROR(context->GetAttr("input_size", &sizes.input_size));
   if (!sizes.known()) {
     return absl::InvalidArgumentError(
         StrCat("num_layers, num_units and input_size must be at least 1, but they are ",

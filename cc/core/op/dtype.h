@@ -11,7 +11,7 @@ constexpr int64_t SizeOf(Dtype dtype) { return dtype == kFloat64 ? 8 : dtype == 
 
 constexpr bool IsNarrow(Dtype dtype) { return SizeOf(dtype) == 2; }
 
-// The types of the elements of all tensors of a call.
+// The types of the elements of all tensors of a call. The types of Dtype are in its order.
 enum class ElementType : uint8_t {
   kOther,  // not numbers of a network, such as lengths, seeds and opaque buffers
   kFloat32,
@@ -21,18 +21,18 @@ enum class ElementType : uint8_t {
   kInt8,
 };
 
-constexpr ElementType TypeOf(Dtype dtype) {
-  switch (dtype) {
-    case kFloat32:
-      return ElementType::kFloat32;
-    case kFloat64:
-      return ElementType::kFloat64;
-    case kFloat16:
-      return ElementType::kFloat16;
-    case kBFloat16:
-      return ElementType::kBFloat16;
+constexpr ElementType TypeOf(Dtype dtype) { return static_cast<ElementType>(dtype + 1); }
+
+// Sets the Dtype of a type of a framework. `types`: the types of the framework in the order of
+// Dtype. Returns false if the type is none of them.
+template <typename Type>
+constexpr bool ToDtype(Type type, const Type (&types)[4], Dtype* dtype) {
+  for (int k = 0; k < 4; ++k) {
+    if (types[k] != type) continue;
+    *dtype = static_cast<Dtype>(k);
+    return true;
   }
-  return ElementType::kOther;
+  return false;
 }
 
 // The ElementType of a C++ type.
@@ -47,17 +47,8 @@ inline constexpr ElementType kElementType<int8_t> = ElementType::kInt8;
 
 // The names that TensorFlow uses.
 constexpr const char* Name(Dtype dtype) {
-  switch (dtype) {
-    case kFloat32:
-      return "float";
-    case kFloat64:
-      return "double";
-    case kFloat16:
-      return "half";
-    case kBFloat16:
-      return "bfloat16";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"float", "double", "half", "bfloat16"};
+  return kNames[dtype];
 }
 
 }  // namespace rnn_ops

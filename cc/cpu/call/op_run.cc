@@ -44,52 +44,50 @@ Status FromKernel(int32_t code) {
   }
 }
 
+// Sets the memory of a call: *status, or *no_memory, since the sentence of an error needs memory
+// too. No exception may pass through the frames of a kernel, which calls this function.
+template <typename Allocate>
+void AllocateOrCatch(const Allocate& allocate, Status* status, bool* no_memory) {
+  try {
+    try {
+      *status = allocate();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      *status = Internal("The memory of the call could not be allocated: ", error.what());
+    } catch (...) {
+      *status = Internal("The memory of the call could not be allocated.");
+    }
+  } catch (const std::bad_alloc&) {
+    *no_memory = true;
+  }
+}
+
 // Runs a function of the kernel table. `reserve`(sizes, data) sets the reserve space.
 template <typename Args, typename Reserve>
 Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const Reserve& reserve) {
-  struct Call {
-    Host* host;
-    const Reserve& reserve;
-    Status status;
-    bool no_memory;
-
-    Status Allocate(const MemorySizes& sizes, MemoryBlocks* blocks) {
-      if (sizes.scratch_bytes < 0) {
-        return InvalidArgument("The problem needs more scratch memory than 2^62 bytes.");
-      }
-      RNN_OPS_RETURN_IF_ERROR(reserve(sizes.reserve, &blocks->reserve));
-      return sizes.scratch_bytes == 0 ? Status()
-                                      : host->Scratch(sizes.scratch_bytes, &blocks->scratch);
+  Status status;
+  bool no_memory = false;
+  const auto allocate = [&](const MemorySizes& sizes, MemoryBlocks* blocks) {
+    if (sizes.scratch_bytes < 0) {
+      return InvalidArgument("The problem needs more scratch memory than 2^62 bytes.");
     }
-
-    // No exception may pass through the frames of a kernel. WHY two blocks: the sentence of an
-    // error needs memory too.
-    void AllocateOrCatch(const MemorySizes& sizes, MemoryBlocks* blocks) {
-      try {
-        try {
-          status = Allocate(sizes, blocks);
-        } catch (const std::bad_alloc&) {
-          throw;
-        } catch (const std::exception& error) {
-          status = Internal("The memory of the call could not be allocated: ", error.what());
-        } catch (...) {
-          status = Internal("The memory of the call could not be allocated.");
-        }
-      } catch (const std::bad_alloc&) {
-        no_memory = true;
-      }
-    }
-  } call{host, reserve, {}, false};
+    RNN_OPS_RETURN_IF_ERROR(reserve(sizes.reserve, &blocks->reserve));
+    return sizes.scratch_bytes == 0 ? Status()
+                                    : host->Scratch(sizes.scratch_bytes, &blocks->scratch);
+  };
+  auto caught = [&](const MemorySizes& sizes, MemoryBlocks* blocks) {
+    AllocateOrCatch([&] { return allocate(sizes, blocks); }, &status, &no_memory);
+    return !no_memory && status.ok();
+  };
   args->parallel = host->parallel();
-  args->memory = {&call, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
-                    Call& call = *static_cast<Call*>(context);
-                    call.AllocateOrCatch(sizes, blocks);
-                    return !call.no_memory && call.status.ok();
+  args->memory = {&caught, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
+                    return (*static_cast<decltype(&caught)>(context))(sizes, blocks);
                   }};
   const int32_t code = kernel(args);
   // WHY no exception_ptr: it needs a libstdc++ that is newer than the wheel's.
-  if (call.no_memory) throw std::bad_alloc();
-  return code == kStopped ? call.status : FromKernel(code);
+  if (no_memory) throw std::bad_alloc();
+  return code == kStopped ? status : FromKernel(code);
 }
 
 Status NoReserve(const ReserveSizes&, void**) { return Status(); }

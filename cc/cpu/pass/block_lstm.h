@@ -126,8 +126,8 @@ class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
     tensors.co = out(Arg::co);
     SetPeepholes(args, s, peepholes_, &tensors);
     PackForwardWeights(layer, p_.input_size, plan_.split, args.parallel);
-    layer.cells = WithBlockLstm(
-        p_, [&](auto cell) { return CellRunnerOf<decltype(cell)>(s.operands, &tensors); });
+    layer.cells =
+        WithBlockLstm(p_, [&](auto cell) { return CellRunnerOf<decltype(cell)>(layer, &tensors); });
     RunForwardRecurrence(layer, plan_.split, args.parallel);
     for (Arg arg : {Arg::i, Arg::cs, Arg::f, Arg::o, Arg::ci, Arg::co, Arg::h}) {
       ZeroRest(p_, out(arg), p_.num_units);

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"

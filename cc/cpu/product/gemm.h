@@ -13,18 +13,6 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The order in which the panels [begin, end) are used. The order is reversed at every second step,
-// so that each step begins with the weights that the previous step left in the cache. Without the
-// reversal, weights slightly larger than the cache would never be found in the cache.
-struct PanelOrder {
-  int64_t begin;
-  int64_t end;
-  bool reversed;
-
-  int64_t count() const { return end - begin; }
-  int64_t at(int64_t i) const { return reversed ? end - 1 - i : begin + i; }
-};
-
 // The initial value of C.
 enum class Start { kZero, kBias, kAccumulate };
 
@@ -52,28 +40,6 @@ struct RowGemm {
 // About this many rows of B stay in the second-level cache while the row tiles use them.
 constexpr int64_t kDepthBlock = 512;
 
-// The blocks of a K. If K has several runs, a block is a number of whole runs. Otherwise a block is
-// a piece of the only run.
-class BlocksOfK {
- public:
-  BlocksOfK(const RunsOfK& k, int64_t depth)
-      : k_(k), size_(k.runs == 1 ? depth : depth / std::max<int64_t>(1, k.run)) {
-    size_ = std::max<int64_t>(1, size_);
-  }
-
-  int64_t count() const { return std::max<int64_t>(1, CeilDiv(whole(), size_)); }
-  RunsOfK at(int64_t i) const {
-    const int64_t first = i * size_, size = std::min(size_, whole() - first);
-    return k_.runs == 1 ? k_.PartOfRun(first, size) : k_.PartOfRuns(first, size);
-  }
-
- private:
-  int64_t whole() const { return k_.runs == 1 ? k_.run : k_.runs; }
-
-  const RunsOfK k_;
-  int64_t size_;
-};
-
 // The beginning of a row of C in a panel.
 template <int NV, typename T>
 EIGEN_ALWAYS_INLINE void StartRow(const RowGemm<T>& g, Start start, int64_t vector, const T* c,
@@ -91,56 +57,51 @@ EIGEN_ALWAYS_INLINE void StartRow(const RowGemm<T>& g, Start start, int64_t vect
   }
 }
 
+// Stores `columns` columns of a row of C, from column `first` on. With `scale` the sums are scaled,
+// and added to C if they do not begin with C.
+template <int NV, typename T>
+EIGEN_ALWAYS_INLINE void StoreRow(const RowGemm<T>& g, Start start, int64_t row, int64_t first,
+                                  int64_t columns, Packet<T> (&acc)[NV]) {
+  constexpr int V = kLanes<T>;
+  T* const c = g.c[row] + first;
+  if (g.scale != nullptr) {
+    const T* const scale = g.scale[row] + first;
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      acc[v] = pmul(acc[v], LoadFirst(scale + v * V, columns - v * V));
+      if (start == Start::kAccumulate) acc[v] = padd(acc[v], LoadFirst(c + v * V, columns - v * V));
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) StoreFirst(c + v * V, acc[v], columns - v * V);
+}
+
 // One tile of M rows on operands E, a T or a pair. With `Gated` the rows of A are interleaved as in
 // GatedRowsOfA.
 template <typename T, int M, int NV, bool Gated, typename E>
 void GemmTile(const RowGemm<T>& g, const PanelBlock<E>& block, Start start, const RowTile& tile,
               Ahead next) {
-  constexpr int V = kLanes<T>;
   const RunsOfK& k = block.k;
   Packet<T> acc[M][NV];
   const int64_t column = block.panel * g.panel_stride;
-  T* c[M];
-  for (int m = 0; m < M; ++m) c[m] = g.c[tile.row + m] + column;
   // The number of valid columns in this panel.
-  const int64_t n = std::min<int64_t>(NV * V, g.columns - column);
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) StartRow(g, start, block.vector, c[m], n, acc[m]);
+  const int64_t n = std::min<int64_t>(NV * kLanes<T>, g.columns - column);
   const int64_t done = DoneDepth<E>(tile, k.run);
-  if constexpr (kIsGroup<E>) {
 #pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) AddDone<NV>(tile, m, acc[m]);
-  }
-  constexpr int kPerK = Gated ? NV : 1;
-  std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
   for (int m = 0; m < M; ++m) {
-    a.row[m] = static_cast<const E*>(g.a[tile.row + m]) + (k.a_at + done) * kPerK;
+    StartRow(g, start, block.vector, g.c[tile.row + m] + column, n, acc[m]);
+    if constexpr (kIsGroup<E>) AddDone<NV>(tile, m, acc[m]);
   }
+  auto a = TileOfA<E, M, NV, Gated>(g.a + tile.row, k.a_at + done);
   RowsOfB<E> b = RowsOfB<E>::template OfPanel<NV>(block.b, k.b_depth, k.b_at + done);
   for (int64_t r = 0; r < k.runs; ++r) {
     MultiplyRows<T, M, NV>(a, b, k.run - done, g.batch, next, acc);
-    for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * kPerK;
+    for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * (Gated ? NV : 1);
     b = b.From(k.b_stride);
     next.at += k.run * next.step;
   }
-  if (g.scale != nullptr) {
 #pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) {
-      const T* scale = g.scale[tile.row + m] + column;
-#pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) {
-        acc[m][v] = pmul(acc[m][v], LoadFirst(scale + v * V, n - v * V));
-        if (start == Start::kAccumulate) {
-          acc[m][v] = padd(acc[m][v], LoadFirst(c[m] + v * V, n - v * V));
-        }
-      }
-    }
-  }
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) {
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) StoreFirst(c[m] + v * V, acc[m][v], n - v * V);
-  }
+  for (int m = 0; m < M; ++m) StoreRow(g, start, tile.row + m, column, n, acc[m]);
 }
 
 // One tile of a panel in halves. The sums of whole rows of a panel begin and end in C.
@@ -166,15 +127,9 @@ EIGEN_DONT_INLINE void GemmHalvedTile(const RowGemm<T>& g, const PanelBlock<T>& 
       {g.a + tile.row, tile.rows, block.b, block.k, first, sums, g.batch, next});
   if (in_place) return;
   for (int m = 0; m < tile.rows; ++m) {
-    T* const c = g.c[tile.row + m] + column;
-    for (int v = 0; v < NV; ++v) {
-      Packet<T> sum = Load(buffer[m] + v * V);
-      if (g.scale != nullptr) {
-        sum = pmul(sum, LoadFirst(g.scale[tile.row + m] + column + v * V, n - v * V));
-        if (start == Start::kAccumulate) sum = padd(sum, LoadFirst(c + v * V, n - v * V));
-      }
-      StoreFirst(c + v * V, sum, n - v * V);
-    }
+    Packet<T> acc[NV];
+    for (int v = 0; v < NV; ++v) acc[v] = Load(buffer[m] + v * V);
+    StoreRow(g, start, tile.row + m, column, n, acc);
   }
 }
 
@@ -182,29 +137,45 @@ EIGEN_DONT_INLINE void GemmHalvedTile(const RowGemm<T>& g, const PanelBlock<T>& 
 template <int NV>
 EIGEN_DONT_INLINE void GemmQuadTile(const RowGemm<float>& g, const PanelBlock<Quad>& block,
                                     const RowTile& tile, const Ahead& next) {
-  constexpr int V = kLanes<float>;
   Packet<float> acc[kTileRows<NV>][NV];
   const int64_t column = block.panel * g.panel_stride, n = g.columns - column;
   for (int m = 0; m < tile.rows; ++m) {
     StartRow(g, g.start, block.vector, g.c[tile.row + m], n, acc[m]);
   }
   MultiplyQuadRows<NV>(g.a + tile.row, tile.rows, block.b, block.k.run, next, acc);
-  for (int m = 0; m < tile.rows; ++m) {
-    float* const c = g.c[tile.row + m] + column;
-    for (int v = 0; v < NV; ++v) StoreFirst(c + v * V, acc[m][v], n - v * V);
-  }
+  for (int m = 0; m < tile.rows; ++m) StoreRow(g, g.start, tile.row + m, column, n, acc[m]);
 }
 
-// Panels [panel0, panel1) of NV vectors each, on operands E. `stride`: the number of vectors from
-// the beginning of one panel of B to the beginning of the next. The last panel of a dense product
-// may have fewer vectors than the panels before it.
-template <typename T, int NV, bool Gated = false, typename E = T>
-void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
-  constexpr int V = kLanes<T>;
+// A block of K of all panels, in row tiles of whole panels.
+template <typename T, int NV, bool Gated, typename E>
+EIGEN_ALWAYS_INLINE void GemmTiles(const RowGemm<T>& g, const Panels<E, NV>& panels,
+                                   const RunsOfK& k, Start start) {
   constexpr int M = kTileRows<NV>;
   const int64_t tiles = CeilDiv(g.rows, M);
   const RowTiles<E, NV> row_tiles(g.rows);
-  const PanelOrder order = {panel0, panel1, g.reversed};
+  for (int64_t p = 0; p < panels.count(); ++p) {
+    const PanelBlock<E> block = panels.Block(p, k);
+    const E* next = panels.Row(p + 1, k.b_at);
+    row_tiles.ForEach(g.a, block, [&](const RowTile& tile) {
+      const Ahead ahead =
+          AheadOf(next, k.runs * k.run, NV * kLanes<T> * sizeof(E), tile.row, g.rows, tiles);
+      if constexpr (std::is_same_v<E, Quad>) {
+        GemmQuadTile<NV>(g, block, tile, ahead);
+      } else {
+        WithConstant<IsHalved<E>(NV) ? 1 : M>(tile.rows, [&](auto m) {
+          GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, tile, ahead);
+        });
+      }
+    });
+  }
+}
+
+// Panels [panel0, panel1) of NV vectors each, on operands E. `stride`: see Panels. The last panel
+// of a dense product may have fewer vectors than the panels before it.
+template <typename T, int NV, bool Gated = false, typename E = T>
+void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
+  const Panels<E, NV> panels = {
+      static_cast<const E*>(g.b), {panel0, panel1, g.reversed}, g.k.b_depth, stride};
   // If all rows are in one tile, each block is used only once, so smaller blocks would not help. A
   // panel with a header is not divided.
   const bool one_tile = g.batch != BatchRows::kMany || kHeaderOperands<E> > 0;
@@ -216,44 +187,16 @@ void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1, int64_t str
   for (int64_t i = 0; i < blocks.count(); ++i) {
     const RunsOfK k = blocks.at(i);
     const Start start = i == 0 ? g.start : Start::kAccumulate;
-    auto panel_at = [&](int64_t q) {
-      return static_cast<const E*>(g.b) + order.at(q) * stride * k.b_depth * V;
-    };
-    auto block_at = [&](int64_t q) {
-      return PanelBlock<E>{order.at(q), panel_at(q), k, order.at(q) * stride};
-    };
-    auto next_at = [&](int64_t q) {
-      return panel_at(std::min(q, order.count() - 1)) + k.b_at * PanelRow<E>(NV);
-    };
     if constexpr (IsHalved<E>(NV)) {
       if (g.rows > 1) {
-        const int64_t panels = PanelsOfBlock<T>(k.runs * k.run);
-        for (int64_t q = 0; q < order.count(); q += panels) {
-          ForHalvedTiles<T>(
-              g.rows, q, std::min(q + panels, order.count()), block_at,
-              [&](int64_t p) { return next_at(p + panels); },
-              [&](const RowTile& tile, const PanelBlock<T>& block, const Ahead& ahead) {
-                GemmHalvedTile<T, Gated>(g, block, start, tile, ahead);
-              });
-        }
+        ForHalvedTiles<T>(g.rows, panels, k, k.run * k.runs,
+                          [&](const RowTile& tile, const PanelBlock<T>& block, const Ahead& ahead) {
+                            GemmHalvedTile<T, Gated>(g, block, start, tile, ahead);
+                          });
         continue;
       }
     }
-    for (int64_t q = 0; q < order.count(); ++q) {
-      const PanelBlock<E> block = block_at(q);
-      const E* next = next_at(q + 1);
-      row_tiles.ForEach(g.a, block, [&](const RowTile& tile) {
-        const Ahead ahead =
-            AheadOf(next, k.runs * k.run, NV * V * sizeof(E), tile.row, g.rows, tiles);
-        if constexpr (std::is_same_v<E, Quad>) {
-          GemmQuadTile<NV>(g, block, tile, ahead);
-        } else {
-          WithConstant<IsHalved<E>(NV) ? 1 : M>(tile.rows, [&](auto m) {
-            GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, tile, ahead);
-          });
-        }
-      });
-    }
+    GemmTiles<T, NV, Gated>(g, panels, k, start);
   }
 }
 

@@ -34,23 +34,34 @@ int64_t PanelsOfBlock(int64_t depth) {
   return std::max<int64_t>(1, kBlockBytes / std::max<int64_t>(1, bytes));
 }
 
-// Calls fn(tile, block, ahead) for the row tiles of at least two rows and the panels [begin, end)
-// of a block. block_at(i) returns a PanelBlock, and next_at(i) the slice of B to prefetch
-// meanwhile.
-template <typename T, typename BlockAt, typename NextAt, typename F>
-EIGEN_ALWAYS_INLINE void ForHalvedTiles(int64_t rows, int64_t begin, int64_t end,
-                                        BlockAt&& block_at, NextAt&& next_at, F&& fn) {
-  const RunsOfK k = block_at(begin).k;
-  const int64_t tiles = CeilDiv(rows, kHalvedRows);
-  ForRowTiles<kHalvedRows>(rows, [&](int64_t row, int size) {
-    const int passes = size <= kTileRows<4> ? 1 : 2;  // over K
-    const Ahead first = AheadOf(next_at(begin), passes * k.runs * k.run,
-                                4 * kLanes<T> * sizeof(T) / passes, row, rows, tiles);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t bytes = (next_at(i) - next_at(begin)) * int64_t{sizeof(T)};
-      fn(RowTile{row, size, nullptr}, block_at(i), Ahead{first.at + bytes, first.step});
+// Calls fn(tile, block, ahead) for all row tiles of at least two rows and all panels: blocks of
+// panels, in them the blocks of K, in them the row tiles, in them the panels.
+template <typename T, typename F>
+EIGEN_ALWAYS_INLINE void ForHalvedTiles(int64_t rows, const Panels<T, 4>& panels,
+                                        const RunsOfK& all, int64_t depth, F&& fn) {
+  const BlocksOfK blocks(all, depth);
+  const int64_t tiles = CeilDiv(rows, kHalvedRows), size = PanelsOfBlock<T>(all.run * all.runs);
+  for (int64_t begin = 0; begin < panels.count(); begin += size) {
+    const int64_t end = std::min(begin + size, panels.count());
+    for (int64_t i = 0; i < blocks.count(); ++i) {
+      const RunsOfK k = blocks.at(i);
+      // Each tile prefetches the same panels of the next block of K, or the next panels.
+      const bool last = i + 1 == blocks.count();
+      auto next_at = [&](int64_t p) {
+        return panels.Row(last ? p + size : p, last ? all.b_at : k.b_at + k.run * k.runs);
+      };
+      ForRowTiles<kHalvedRows>(rows, [&](int64_t row, int tile_rows) {
+        const int passes = tile_rows <= kTileRows<4> ? 1 : 2;  // over K
+        const Ahead first = AheadOf(next_at(begin), passes * k.runs * k.run,
+                                    4 * kLanes<T> * sizeof(T) / passes, row, rows, tiles);
+        for (int64_t p = begin; p < end; ++p) {
+          const int64_t bytes = (next_at(p) - next_at(begin)) * int64_t{sizeof(T)};
+          fn(RowTile{row, tile_rows, nullptr}, panels.Block(p, k),
+             Ahead{first.at + bytes, first.step});
+        }
+      });
     }
-  });
+  }
 }
 
 // One tile: its rows of A times one panel.
@@ -71,13 +82,12 @@ struct HalvedTile {
 template <typename T, int M, int NV, bool Gated>
 EIGEN_ALWAYS_INLINE void MultiplyVectors(const HalvedTile<T>& t, int first, Ahead next) {
   constexpr int V = kLanes<T>;
-  constexpr int kPerK = Gated ? 4 : 1;
   const RunsOfK& k = t.k;
-  std::conditional_t<Gated, GatedRowsOfA<T, M, 4>, RowsOfA<T, M>> a;
+  auto a = TileOfA<T, M, 4, Gated>(t.a, k.a_at);
   Packet<T> acc[M][NV];
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
-    a.row[m] = static_cast<const T*>(t.a[m]) + k.a_at * kPerK + (Gated ? first : 0);
+    if (Gated) a.row[m] += first;
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[m][v] = Load(t.start[m] + (first + v) * V);
   }
@@ -89,7 +99,7 @@ EIGEN_ALWAYS_INLINE void MultiplyVectors(const HalvedTile<T>& t, int first, Ahea
     } else {
       MultiplyRows<T, M, NV>(a, b, k.run, t.batch, next, acc);
     }
-    for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * kPerK;
+    for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * (Gated ? 4 : 1);
     b = b.From(k.b_stride);
     next.at += k.run * next.step;
   }

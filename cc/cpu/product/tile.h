@@ -74,6 +74,30 @@ struct RunsOfK {
   }
 };
 
+// The blocks of a K. If K has several runs, a block is a number of whole runs. Otherwise a block is
+// a piece of the only run.
+class BlocksOfK {
+ public:
+  BlocksOfK(const RunsOfK& k, int64_t depth) : k_(k), size_(whole()), count_(1) {
+    if (depth >= k.run * k.runs) return;
+    size_ = std::max<int64_t>(1, k.runs == 1 ? depth : depth / k.run);
+    count_ = CeilDiv(whole(), size_);
+  }
+
+  int64_t count() const { return count_; }
+  RunsOfK at(int64_t i) const {
+    const int64_t first = i * size_, size = std::min(size_, whole() - first);
+    return k_.runs == 1 ? k_.PartOfRun(first, size) : k_.PartOfRuns(first, size);
+  }
+
+ private:
+  int64_t whole() const { return k_.runs == 1 ? k_.run : k_.runs; }
+
+  const RunsOfK k_;
+  int64_t size_;   // of a block, in operands or runs
+  int64_t count_;  // number of blocks
+};
+
 // A block of K of one panel. The block stays in the cache while the row tiles use it.
 template <typename E>
 struct PanelBlock {
@@ -81,6 +105,39 @@ struct PanelBlock {
   const E* b;          // data of the panel
   RunsOfK k;           // the K of the block
   int64_t vector = 0;  // index of the panel's first vector in all columns
+};
+
+// The order in which the panels [begin, end) are used. The order is reversed at every second step,
+// so that each step begins with the weights that the previous step left in the cache. Without the
+// reversal, weights slightly larger than the cache would never be found in the cache.
+struct PanelOrder {
+  int64_t begin;
+  int64_t end;
+  bool reversed;
+
+  int64_t count() const { return end - begin; }
+  int64_t at(int64_t i) const { return reversed ? end - 1 - i : begin + i; }
+};
+
+// The panels of a product, of NV vectors each.
+template <typename E, int NV>
+struct Panels {
+  const E* b;  // panel 0
+  PanelOrder order;
+  int64_t depth;        // rows of a panel
+  int64_t stride = NV;  // vectors from the beginning of one panel to the beginning of the next
+
+  int64_t count() const { return order.count(); }
+  const E* At(int64_t panel) const { return b + panel * stride * depth * kOperandLanes<E>; }
+  // A block of K of the panel that is used i-th.
+  PanelBlock<E> Block(int64_t i, const RunsOfK& k) const {
+    const int64_t panel = order.at(i);
+    return {panel, At(panel), k, panel * stride};
+  }
+  // Row k of that panel, or of the last panel, to be prefetched.
+  const E* Row(int64_t i, int64_t k) const {
+    return At(order.at(std::min(i, count() - 1))) + k * PanelRow<E>(NV);
+  }
 };
 
 // The rows of B of a product, from the current row on.
@@ -121,6 +178,15 @@ struct GatedRowsOfA {
   EIGEN_ALWAYS_INLINE T at(int m, int v, int64_t k) const { return row[m][k * NV + v]; }
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
 };
+
+// The rows `a` of a tile of operands E from operand `at` on; with `Gated` interleaved.
+template <typename E, int M, int NV, bool Gated>
+EIGEN_ALWAYS_INLINE auto TileOfA(const void* const* a, int64_t at) {
+  std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> rows;
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) rows.row[m] = static_cast<const E*>(a[m]) + at * (Gated ? NV : 1);
+  return rows;
+}
 
 // sum += a * b. With `InPlace` the result is in the register of `sum`.
 // WHY: GCC may take the register of a factor. In tiles of halves (Note [Halves]) it keeps some of

@@ -42,6 +42,11 @@ class Arena {
     return At<T>(offset);
   }
 
+  template <typename T>
+  void Take(T** array, int64_t n) {
+    *array = Take<T>(n);
+  }
+
   // Skips `bytes` bytes of arrays that another arena allocates, a multiple of the alignment. The
   // bytes were measured to fit.
   void Skip(int64_t bytes) {

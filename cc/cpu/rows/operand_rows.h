@@ -7,6 +7,7 @@
 
 #include "Eigen/Core"
 #include "cc/core/check.h"
+#include "cc/core/checked_math.h"
 #include "cc/core/op/dtype.h"
 #include "cc/core/op/op_spec.h"
 #include "cc/cpu/kernel_args.h"

@@ -1,4 +1,4 @@
-// Parallel loops on the threads of a call, and sizes with detection of overflow.
+// Parallel loops on the threads of a call.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,6 @@
 #include "cc/cpu/simd/isa.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
-
-// The product, or -1 if it does not fit int64. Arena::Take reports a negative size as an overflow.
-inline int64_t Area(int64_t a, int64_t b) {
-  int64_t product;
-  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product)) return -1;
-  return product;
-}
 
 // Calls fn(i) for each i in [0, n). `ns`: the time of all calls on one thread (heuristics.h).
 template <typename F>

@@ -23,16 +23,16 @@
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 struct Sequence {
-  int64_t max_time = 0;             // T
-  int64_t batch = 0;                // B
-  int64_t rows = 0;                 // R, the number of packed rows: the sum of the lengths
-  const int64_t* start = nullptr;   // [T + 1]
-  const int64_t* perm = nullptr;    // [B] index in the user's batch of sorted sequence j
-  const int64_t* length = nullptr;  // [B] sorted, descending
+  int64_t max_time = 0;       // T
+  int64_t batch = 0;          // B
+  int64_t rows = 0;           // R, the number of packed rows: the sum of the lengths
+  int64_t* start = nullptr;   // [T + 1]
+  int64_t* perm = nullptr;    // [B] index in the user's batch of sorted sequence j
+  int64_t* length = nullptr;  // [B] sorted, descending
   // Row numbers of a tensor [T, B, ...] or [B, T, ...]: user_t[t] + user_j[j].
-  const int64_t* user_t = nullptr;  // [T]
-  const int64_t* user_j = nullptr;  // [B]
-  const int64_t* iota = nullptr;    // [B]
+  int64_t* user_t = nullptr;  // [T]
+  int64_t* user_j = nullptr;  // [B]
+  int64_t* iota = nullptr;    // [B]
 
   int64_t alive(int64_t t) const { return start[t + 1] - start[t]; }
 };
@@ -68,35 +68,26 @@ inline void SortByLength(const int32_t* lengths, int64_t batch, int64_t max_time
 
 inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool time_major,
                              const SequenceLengths& of) {
-  int64_t* longer = arena.Take<int64_t>(max_time);
-  int64_t* start = arena.Take<int64_t>(max_time + 1);
-  int64_t* perm = arena.Take<int64_t>(batch);
-  int64_t* length = arena.Take<int64_t>(batch);
-  int64_t* user_t = arena.Take<int64_t>(max_time);
-  int64_t* user_j = arena.Take<int64_t>(batch);
-  int64_t* iota = arena.Take<int64_t>(batch);
   Sequence seq;
   seq.max_time = max_time;
   seq.batch = batch;
   seq.rows = of.sum;
+  int64_t* const longer = arena.Take<int64_t>(max_time);
+  arena.Take(&seq.start, max_time + 1);
+  for (int64_t** of_j : {&seq.perm, &seq.length, &seq.user_j, &seq.iota}) arena.Take(of_j, batch);
+  arena.Take(&seq.user_t, max_time);
   if (arena.measuring()) return seq;
 
   CountLonger(of.steps, batch, max_time, longer);
-  start[0] = 0;
-  for (int64_t t = 0; t < max_time; ++t) start[t + 1] = start[t] + longer[t];
-  RNN_DCHECK(start[max_time] == of.sum);
-  SortByLength(of.steps, batch, max_time, longer, perm, length);
-  for (int64_t t = 0; t < max_time; ++t) user_t[t] = time_major ? t * batch : t;
+  seq.start[0] = 0;
+  for (int64_t t = 0; t < max_time; ++t) seq.start[t + 1] = seq.start[t] + longer[t];
+  RNN_DCHECK(seq.start[max_time] == of.sum);
+  SortByLength(of.steps, batch, max_time, longer, seq.perm, seq.length);
+  for (int64_t t = 0; t < max_time; ++t) seq.user_t[t] = time_major ? t * batch : t;
   for (int64_t j = 0; j < batch; ++j) {
-    user_j[j] = time_major ? perm[j] : perm[j] * max_time;
-    iota[j] = j;
+    seq.user_j[j] = time_major ? seq.perm[j] : seq.perm[j] * max_time;
+    seq.iota[j] = j;
   }
-  seq.start = start;
-  seq.perm = perm;
-  seq.length = length;
-  seq.user_t = user_t;
-  seq.user_j = user_j;
-  seq.iota = iota;
   return seq;
 }
 

@@ -141,12 +141,12 @@ absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bo
     return absl::InvalidArgumentError("The packed weights would need more than 2^62 bytes.");
   }
   Tensor* packed = nullptr;
-  RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(
+  RNN_OPS_RETURN_IF_ERROR(AllocateLargeOutput(
       call.context, 0, TensorShape({cpu::kPackedHeaderBytes + format.bytes}), &packed));
   cpu::WritePackedHeader(header, packed->data());
   char* const panels = static_cast<char*>(packed->data()) + cpu::kPackedHeaderBytes;
   CpuHost host(call);
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(cpu::RunRnnPack(problem, call.tensors, panels, &host)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(cpu::RunRnnPack(problem, call.tensors, panels, &host)));
   if (keep) KeptWeights::OfProcess().Keep(weights, *packed);
   return absl::OkStatus();
 }

@@ -56,8 +56,8 @@ class LinearRecurrenceKernel : public CheckedOpKernel {
  private:
   absl::Status Run(OpKernelContext* context) {
     OpCall call(kLinearRecurrence, attrs_, context, &last_plan_);
-    RNN_OPS_TF_RETURN_IF_ERROR(call.BindInputs());
-    RNN_OPS_TF_RETURN_IF_ERROR(call.AllocateOutputs());
+    RNN_OPS_RETURN_IF_ERROR(call.BindInputs());
+    RNN_OPS_RETURN_IF_ERROR(call.AllocateOutputs());
     const cpu::LinearRecurrenceProblem problem = cpu::MakeLinearRecurrenceProblem(
         attrs_.mode, call.plan().dims, call.dtype, transposed_, call.tensors);
     CpuHost host(call);

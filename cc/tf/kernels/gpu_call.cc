@@ -37,16 +37,16 @@ void* TempAllocator::Allocate(int64_t bytes) {
 
 absl::Status CopyBytesOnGpu(OpKernelContext* context, void* to, const void* from, int64_t bytes) {
   GpuPlace place;
-  RNN_OPS_TF_RETURN_IF_ERROR(place.Find(context));
+  RNN_OPS_RETURN_IF_ERROR(place.Find(context));
   const gpu::DeviceOps* ops = nullptr;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::GetDeviceOps(&ops)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(gpu::GetDeviceOps(&ops)));
   return ToTf(ops->Copy(place.stream, to, from, bytes));
 }
 
 absl::Status SetZeroOnGpu(const GpuPlace& place, Tensor* tensor) {
   if (tensor->TotalBytes() == 0) return absl::OkStatus();
   const gpu::DeviceOps* ops = nullptr;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::GetDeviceOps(&ops)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(gpu::GetDeviceOps(&ops)));
   return ToTf(ops->Zero(place.stream, tensor->data(), tensor->TotalBytes()));
 }
 

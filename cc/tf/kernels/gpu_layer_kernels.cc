@@ -62,7 +62,7 @@ class LayerForwardGpuKernel : public LayerGpuKernel {
     gpu::SetLayerForward(call.tensors, &args);
     if (problem.is_training) {
       Tensor* reserve = nullptr;
-      RNN_OPS_TF_RETURN_IF_ERROR(
+      RNN_OPS_RETURN_IF_ERROR(
           AllocateReserveSpace(call, gpu::LayerReserveBytes(problem), &reserve));
       args.reserve = reserve->data();
     }
@@ -81,7 +81,7 @@ class LayerBackpropGpuKernel : public LayerGpuKernel {
     const Tensor& reserve = call.input(Arg::reserve_space);
     const int64_t elements =
         ReserveElements(gpu::LayerReserveBytes(problem), SizeOf(problem.dtype));
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(FromTf(reserve.shape()), elements)));
+    RNN_OPS_RETURN_IF_ERROR(ToTf(CheckReserveSpace(FromTf(reserve.shape()), elements)));
     gpu::LayerBackwardArgs args = {};
     args.problem = problem;
     gpu::SetLayerBackward(call.tensors, &args);
@@ -144,7 +144,7 @@ class BlockLstmGpuKernel : public BlockLstmKernel {
  protected:
   absl::Status Run(const BlockLstmCall& call) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
+    RNN_OPS_RETURN_IF_ERROR(place.Find(call.context));
     TempAllocator scratch(call.context);
     gpu::BlockLstmForwardArgs args{};
     args.problem = MakeProblem(call);
@@ -160,7 +160,7 @@ class BlockLstmGradGpuKernel : public BlockLstmKernel {
  protected:
   absl::Status Run(const BlockLstmCall& call) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
+    RNN_OPS_RETURN_IF_ERROR(place.Find(call.context));
     TempAllocator scratch(call.context);
     gpu::BlockLstmBackwardArgs args{};
     args.problem = MakeProblem(call);

@@ -79,7 +79,7 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
  protected:
   absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
+    RNN_OPS_RETURN_IF_ERROR(place.Find(call.context));
     TempAllocator scratch(call.context);
     ReserveAllocator reserve(call);
     GeneratorAllocator generator_memory(call.context, &generator_memory_);
@@ -99,10 +99,10 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
           call.context->mutable_output(call.op.Output(Arg::host_reserved));
       args.algorithm = &host_reserved->scalar<int8_t>()();
     }
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::RnnForward(args, {place.device, place.stream, &scratch})));
+    RNN_OPS_RETURN_IF_ERROR(ToTf(gpu::RnnForward(args, {place.device, place.stream, &scratch})));
 
     for (Tensor* output : call.zeros()) {
-      RNN_OPS_TF_RETURN_IF_ERROR(SetZeroOnGpu(place, output));
+      RNN_OPS_RETURN_IF_ERROR(SetZeroOnGpu(place, output));
     }
     if (reserve.tensor() != nullptr || !call.config().is_training) return absl::OkStatus();
     Tensor* empty = nullptr;  // the executor has not allocated
@@ -132,11 +132,11 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
   absl::Status Run(const RnnCall& call) const override {
     const Tensor& reserve_space = call.input(Arg::reserve_space);
     if (call.empty()) {
-      RNN_OPS_TF_RETURN_IF_ERROR(
+      RNN_OPS_RETURN_IF_ERROR(
           ToTf(CheckReserveSpace(FromTf(reserve_space.shape()), /*elements=*/0)));
     }
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Find(call.context));
+    RNN_OPS_RETURN_IF_ERROR(place.Find(call.context));
     TempAllocator scratch(call.context);
 
     gpu::RnnBackwardArgs args;
@@ -148,10 +148,9 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
     args.keeps_reserve = last_use == nullptr;
     const Tensor& host_reserved = call.input(Arg::host_reserved);
     args.algorithm = host_reserved.NumElements() == 1 ? host_reserved.flat<int8_t>()(0) : 0;
-    RNN_OPS_TF_RETURN_IF_ERROR(
-        ToTf(gpu::RnnBackward(args, {place.device, place.stream, &scratch})));
+    RNN_OPS_RETURN_IF_ERROR(ToTf(gpu::RnnBackward(args, {place.device, place.stream, &scratch})));
     for (Tensor* output : call.zeros()) {
-      RNN_OPS_TF_RETURN_IF_ERROR(SetZeroOnGpu(place, output));
+      RNN_OPS_RETURN_IF_ERROR(SetZeroOnGpu(place, output));
     }
     return absl::OkStatus();
   }

@@ -38,7 +38,7 @@ absl::Status MakePlan(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* 
     plan->used.push_back(IsUsed(op.inputs[k], attrs, inputs.back()));
   }
   CallShapes shapes;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, inputs, &shapes)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, inputs, &shapes)));
   plan->dims = shapes.dims;
   plan->config = shapes.config;
   plan->outputs.resize(op.num_outputs());
@@ -48,7 +48,7 @@ absl::Status MakePlan(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* 
     // The device determines the size of reserve_space and of packed weights. Without training, the
     // default shape is right: a scalar.
     if (output.dims[0] != Dim::kAny) {
-      RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
+      RNN_OPS_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
     }
     plan->zero.push_back(IsOnHost(output) || (on_cpu && IsZero(output, attrs)));
   }
@@ -82,15 +82,15 @@ absl::Status LastPlan::Get(const OpSpec& op, const RnnAttrs& attrs, OpKernelCont
   Copy(plan_, plan);
   if (*plan != nullptr && IsPlanOf(**plan, op, context)) return absl::OkStatus();
   auto made = std::make_shared<CallPlan>();
-  RNN_OPS_TF_RETURN_IF_ERROR(MakePlan(op, attrs, context, made.get()));
+  RNN_OPS_RETURN_IF_ERROR(MakePlan(op, attrs, context, made.get()));
   *plan = std::move(made);
   Copy(*plan, &plan_);
   return absl::OkStatus();
 }
 
 absl::Status OpCall::BindInputs() {
-  RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(context->input_dtype(op.FirstTyped()), &dtype));
-  RNN_OPS_TF_RETURN_IF_ERROR(last_plan_.Get(op, attrs, context, &plan_));
+  RNN_OPS_RETURN_IF_ERROR(ToDtype(context->input_dtype(op.FirstTyped()), &dtype));
+  RNN_OPS_RETURN_IF_ERROR(last_plan_.Get(op, attrs, context, &plan_));
   for (int k = 0; k < op.inputs.count; ++k) {
     if (!plan_->used[k]) continue;
     const TensorSpec& spec = op.inputs[k];
@@ -109,10 +109,10 @@ absl::Status OpCall::AllocateOutputs() {
     if (plan_->zero[k]) {
       AllocatorAttributes host;
       host.set_on_host(true);
-      RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(k, shape, &tensor, host));
+      RNN_OPS_RETURN_IF_ERROR(context->allocate_output(k, shape, &tensor, host));
       SetZero(tensor);
     } else if (!IsSizedByDevice(output, attrs)) {
-      RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(context, k, shape, &tensor));
+      RNN_OPS_RETURN_IF_ERROR(AllocateLargeOutput(context, k, shape, &tensor));
       if (!IsZero(output, attrs)) {
         tensors.SetOutput(output.arg, MutableData(tensor), output.TypeIn(dtype),
                           shape.num_elements());
@@ -132,19 +132,19 @@ std::vector<Tensor*> OpCall::zeros() const {
 }
 
 absl::Status RnnCall::Prepare() {
-  RNN_OPS_TF_RETURN_IF_ERROR(BindInputs());
+  RNN_OPS_RETURN_IF_ERROR(BindInputs());
   // A copy, so that the kernel reads the checked values.
   lengths.resize(config().batch);
   const auto* given = static_cast<const int32_t*>(tensors.in(Arg::sequence_lengths));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CopySequenceLengths(given, config().batch, config().max_time,
-                                                      lengths.data(), &sum_of_lengths)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(CopySequenceLengths(given, config().batch, config().max_time,
+                                                   lengths.data(), &sum_of_lengths)));
   return AllocateOutputs();
 }
 
 absl::Status BlockLstmCall::Prepare() {
-  RNN_OPS_TF_RETURN_IF_ERROR(BindInputs());
+  RNN_OPS_RETURN_IF_ERROR(BindInputs());
   const int64_t seq_len_max = ScalarOf<int64_t>(input(Arg::seq_len_max));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeBlockLstmConfig(plan().dims, seq_len_max, &config)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(MakeBlockLstmConfig(plan().dims, seq_len_max, &config)));
   return AllocateOutputs();
 }
 

@@ -27,8 +27,8 @@ AttrSet NetworkAttrs(bool has_num_proj) {
 absl::Status ReadCanonicalAttrs(OpKernelConstruction* context, CanonicalAttrs version,
                                 RnnAttrs* attrs, CanonicalCounts* counts) {
   const bool v2 = version == CanonicalAttrs::kNumWeightsAndNumBiases;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(context, NetworkAttrs(/*has_num_proj=*/v2), attrs));
-  RNN_OPS_TF_RETURN_IF_ERROR(
+  RNN_OPS_RETURN_IF_ERROR(ReadRnnAttrs(context, NetworkAttrs(/*has_num_proj=*/v2), attrs));
+  RNN_OPS_RETURN_IF_ERROR(
       context->GetAttr(v2 ? "num_params_weights" : "num_params", &counts->weights));
   return context->GetAttr(v2 ? "num_params_biases" : "num_params", &counts->biases);
 }
@@ -38,8 +38,8 @@ absl::Status ReadCanonicalAttrs(OpKernelConstruction* context, CanonicalAttrs ve
 absl::Status ReadProblem(OpKernelContext* context, const RnnAttrs& attrs,
                          const CanonicalCounts& counts, RnnConfig* config) {
   RnnSizeInputs sizes;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnSizes(context, &sizes));
-  RNN_OPS_TF_RETURN_IF_ERROR(MakeParamsConfig(attrs, sizes, config));
+  RNN_OPS_RETURN_IF_ERROR(ReadRnnSizes(context, &sizes));
+  RNN_OPS_RETURN_IF_ERROR(MakeParamsConfig(attrs, sizes, config));
   return CheckCanonicalCounts(*config, counts);
 }
 
@@ -62,7 +62,7 @@ absl::Status CopyIn(OpKernelContext* context, CopyBytes copy, int input_index,
 absl::Status CopyOut(OpKernelContext* context, CopyBytes copy, int output_index,
                      const ParamBlock& block, const TensorShape& shape) {
   Tensor* output = nullptr;
-  RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(output_index, shape, &output));
+  RNN_OPS_RETURN_IF_ERROR(context->allocate_output(output_index, shape, &output));
   if (block.size() == 0) return absl::OkStatus();
   const Tensor& params = context->input(RnnParamsInput::kFirstTensor);
   const int64_t element = tensorflow::DataTypeSize(params.dtype());
@@ -74,27 +74,26 @@ absl::Status CopyOut(OpKernelContext* context, CopyBytes copy, int output_index,
 absl::Status CanonicalToParams(OpKernelContext* context, CopyBytes copy, const RnnAttrs& attrs,
                                const CanonicalCounts& counts) {
   RnnConfig config;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadProblem(context, attrs, counts, &config));
+  RNN_OPS_RETURN_IF_ERROR(ReadProblem(context, attrs, counts, &config));
   const ParamLayout layout(config);
   const std::vector<ParamBlock> weights = layout.CanonicalWeights();
   const std::vector<ParamBlock> biases = layout.CanonicalBiases();
   const int first_weight = RnnParamsInput::kFirstTensor;
   const int first_bias = first_weight + static_cast<int>(weights.size());
   for (size_t k = 0; k < weights.size(); ++k) {
-    RNN_OPS_TF_RETURN_IF_ERROR(
+    RNN_OPS_RETURN_IF_ERROR(
         CheckElements("weights", k, context->input(first_weight + k), weights[k]));
   }
   for (size_t k = 0; k < biases.size(); ++k) {
-    RNN_OPS_TF_RETURN_IF_ERROR(
-        CheckElements("biases", k, context->input(first_bias + k), biases[k]));
+    RNN_OPS_RETURN_IF_ERROR(CheckElements("biases", k, context->input(first_bias + k), biases[k]));
   }
   Tensor* params = nullptr;
-  RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({layout.size()}), &params));
+  RNN_OPS_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({layout.size()}), &params));
   for (size_t k = 0; k < weights.size(); ++k) {
-    RNN_OPS_TF_RETURN_IF_ERROR(CopyIn(context, copy, first_weight + k, weights[k], params));
+    RNN_OPS_RETURN_IF_ERROR(CopyIn(context, copy, first_weight + k, weights[k], params));
   }
   for (size_t k = 0; k < biases.size(); ++k) {
-    RNN_OPS_TF_RETURN_IF_ERROR(CopyIn(context, copy, first_bias + k, biases[k], params));
+    RNN_OPS_RETURN_IF_ERROR(CopyIn(context, copy, first_bias + k, biases[k], params));
   }
   return absl::OkStatus();
 }
@@ -102,17 +101,17 @@ absl::Status CanonicalToParams(OpKernelContext* context, CopyBytes copy, const R
 absl::Status ParamsToCanonical(OpKernelContext* context, CopyBytes copy, const RnnAttrs& attrs,
                                const CanonicalCounts& counts) {
   RnnConfig config;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadProblem(context, attrs, counts, &config));
+  RNN_OPS_RETURN_IF_ERROR(ReadProblem(context, attrs, counts, &config));
   const Tensor& params = context->input(RnnParamsInput::kFirstTensor);
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckParamsShape(config, FromTf(params.shape())));
+  RNN_OPS_RETURN_IF_ERROR(CheckParamsShape(config, FromTf(params.shape())));
   const ParamLayout layout(config);
   int next = 0;
   for (const ParamBlock& block : layout.CanonicalWeights()) {
-    RNN_OPS_TF_RETURN_IF_ERROR(
+    RNN_OPS_RETURN_IF_ERROR(
         CopyOut(context, copy, next++, block, TensorShape({block.rows, block.cols})));
   }
   for (const ParamBlock& block : layout.CanonicalBiases()) {
-    RNN_OPS_TF_RETURN_IF_ERROR(CopyOut(context, copy, next++, block, TensorShape({block.rows})));
+    RNN_OPS_RETURN_IF_ERROR(CopyOut(context, copy, next++, block, TensorShape({block.rows})));
   }
   return absl::OkStatus();
 }

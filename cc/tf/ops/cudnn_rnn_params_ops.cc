@@ -29,15 +29,15 @@ absl::Status InferProblem(InferenceContext* c, RnnAttrs* attrs, RnnSizeInputs* s
   AttrSet has;
   has.is_training = AttrSet::kNever;
   has.time_major = false;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, attrs));
-  RNN_OPS_TF_RETURN_IF_ERROR(InferSize(c, "num_layers", In::kNumLayers, &sizes->num_layers));
-  RNN_OPS_TF_RETURN_IF_ERROR(InferSize(c, "num_units", In::kNumUnits, &sizes->num_units));
-  RNN_OPS_TF_RETURN_IF_ERROR(InferSize(c, "input_size", In::kInputSize, &sizes->input_size));
+  RNN_OPS_RETURN_IF_ERROR(ReadRnnAttrs(c, has, attrs));
+  RNN_OPS_RETURN_IF_ERROR(InferSize(c, "num_layers", In::kNumLayers, &sizes->num_layers));
+  RNN_OPS_RETURN_IF_ERROR(InferSize(c, "num_units", In::kNumUnits, &sizes->num_units));
+  RNN_OPS_RETURN_IF_ERROR(InferSize(c, "input_size", In::kInputSize, &sizes->input_size));
   return MakeParamsConfig(*attrs, *sizes, config);
 }
 
 absl::Status ReadCounts(InferenceContext* c, CanonicalCounts* counts) {
-  RNN_OPS_TF_RETURN_IF_ERROR(c->GetAttr("num_params_weights", &counts->weights));
+  RNN_OPS_RETURN_IF_ERROR(c->GetAttr("num_params_weights", &counts->weights));
   return c->GetAttr("num_params_biases", &counts->biases);
 }
 
@@ -45,11 +45,11 @@ absl::Status ParamsSizeShape(InferenceContext* c) {
   RnnAttrs attrs;
   RnnSizeInputs sizes;
   RnnConfig config;
-  RNN_OPS_TF_RETURN_IF_ERROR(InferProblem(c, &attrs, &sizes, &config));
+  RNN_OPS_RETURN_IF_ERROR(InferProblem(c, &attrs, &sizes, &config));
   if (sizes.known()) {
     tensorflow::DataType type;
-    RNN_OPS_TF_RETURN_IF_ERROR(c->GetAttr("S", &type));
-    RNN_OPS_TF_RETURN_IF_ERROR(
+    RNN_OPS_RETURN_IF_ERROR(c->GetAttr("S", &type));
+    RNN_OPS_RETURN_IF_ERROR(
         CheckParamsSizeFits(ParamsSize(config), /*is_int32=*/type == tensorflow::DT_INT32));
   }
   c->set_output(0, c->Vector(1));
@@ -70,23 +70,23 @@ absl::Status CanonicalToParamsShape(InferenceContext* c) {
   RnnAttrs attrs;
   RnnSizeInputs sizes;
   RnnConfig config;
-  RNN_OPS_TF_RETURN_IF_ERROR(InferProblem(c, &attrs, &sizes, &config));
+  RNN_OPS_RETURN_IF_ERROR(InferProblem(c, &attrs, &sizes, &config));
   if (!sizes.known()) {
     c->set_output(0, c->Vector(InferenceContext::kUnknownDim));
     return absl::OkStatus();
   }
   CanonicalCounts counts;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadCounts(c, &counts));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckCanonicalCounts(config, counts));
+  RNN_OPS_RETURN_IF_ERROR(ReadCounts(c, &counts));
+  RNN_OPS_RETURN_IF_ERROR(CheckCanonicalCounts(config, counts));
   const ParamLayout layout(config);
   int input = RnnParamsInput::kFirstTensor;
   size_t index = 0;
   for (const ParamBlock& block : layout.CanonicalWeights()) {
-    RNN_OPS_TF_RETURN_IF_ERROR(CheckElements(c, "weights", index++, input++, block));
+    RNN_OPS_RETURN_IF_ERROR(CheckElements(c, "weights", index++, input++, block));
   }
   index = 0;
   for (const ParamBlock& block : layout.CanonicalBiases()) {
-    RNN_OPS_TF_RETURN_IF_ERROR(CheckElements(c, "biases", index++, input++, block));
+    RNN_OPS_RETURN_IF_ERROR(CheckElements(c, "biases", index++, input++, block));
   }
   c->set_output(0, c->Vector(layout.size()));
   return absl::OkStatus();
@@ -96,9 +96,9 @@ absl::Status ParamsToCanonicalShape(InferenceContext* c) {
   RnnAttrs attrs;
   RnnSizeInputs sizes;
   RnnConfig config;
-  RNN_OPS_TF_RETURN_IF_ERROR(InferProblem(c, &attrs, &sizes, &config));
+  RNN_OPS_RETURN_IF_ERROR(InferProblem(c, &attrs, &sizes, &config));
   CanonicalCounts counts;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadCounts(c, &counts));
+  RNN_OPS_RETURN_IF_ERROR(ReadCounts(c, &counts));
   const PartialShape params = FromTf(c, c->input(RnnParamsInput::kFirstTensor));
   if (params.known_rank && params.dims.size() != 1) {
     return absl::InvalidArgumentError(StrCat("params must be a vector, but its shape is ",
@@ -115,8 +115,8 @@ absl::Status ParamsToCanonicalShape(InferenceContext* c) {
     }
     return absl::OkStatus();
   }
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckCanonicalCounts(config, counts));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckParamsShape(config, params));
+  RNN_OPS_RETURN_IF_ERROR(CheckCanonicalCounts(config, counts));
+  RNN_OPS_RETURN_IF_ERROR(CheckParamsShape(config, params));
   const ParamLayout layout(config);
   for (const ParamBlock& block : layout.CanonicalWeights()) {
     c->set_output(output++, c->Matrix(block.rows, block.cols));

@@ -12,8 +12,8 @@ using ::tensorflow::shape_inference::InferenceContext;
 
 absl::Status PackCudnnRnnParamsShape(InferenceContext* c) {
   RnnConfig config;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadPackAttrs(c, &config));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckParamsShape(config, FromTf(c, c->input(0))));
+  RNN_OPS_RETURN_IF_ERROR(ReadPackAttrs(c, &config));
+  RNN_OPS_RETURN_IF_ERROR(CheckParamsShape(config, FromTf(c, c->input(0))));
   c->set_output(0, c->Vector(InferenceContext::kUnknownDim));
   return absl::OkStatus();
 }

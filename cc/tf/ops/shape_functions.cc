@@ -28,9 +28,9 @@ void SetOutputs(InferenceContext* c, const CallShapes& shapes) {
 
 absl::Status InferRnnOp(const OpSpec& op, InferenceContext* c) {
   RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, op.attrs, &attrs));
+  RNN_OPS_RETURN_IF_ERROR(ReadRnnAttrs(c, op.attrs, &attrs));
   CallShapes shapes;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, InputShapes(c), &shapes)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, InputShapes(c), &shapes)));
   SetOutputs(c, shapes);
   const int index = op.Input(Arg::sequence_lengths);
   const Tensor* lengths = index == kAbsent ? nullptr : c->input_tensor(index);
@@ -47,7 +47,7 @@ absl::Status InferBlockLstmOp(const OpSpec& op, InferenceContext* c) {
   // The value of a constant may be known even if its shape is not.
   if (seq_len_max != nullptr) inputs[index] = FromTf(seq_len_max->shape());
   CallShapes shapes;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, RnnAttrs(), inputs, &shapes)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(InferShapes(op, RnnAttrs(), inputs, &shapes)));
   SetOutputs(c, shapes);
   const RnnDims& dims = shapes.dims;
   const bool known = dims.max_time != kUnknownDim && dims.batch != kUnknownDim &&

@@ -12,46 +12,14 @@ using ::xla::ffi::Error;
 using ::xla::ffi::ErrorCode;
 
 Error ToFfi(const Status& status) {
-  switch (status.code()) {
-    case Code::kOk:
-      return Error::Success();
-    case Code::kInvalidArgument:
-      return Error(ErrorCode::kInvalidArgument, status.message());
-    case Code::kFailedPrecondition:
-      return Error(ErrorCode::kFailedPrecondition, status.message());
-    case Code::kResourceExhausted:
-      return Error(ErrorCode::kResourceExhausted, status.message());
-    case Code::kUnimplemented:
-      return Error(ErrorCode::kUnimplemented, status.message());
-    case Code::kInternal:
-      break;
-  }
-  return Error(ErrorCode::kInternal, status.message());
+  return status.ok() ? Error::Success()
+                     : Error(static_cast<ErrorCode>(status.code()), status.message());
 }
 
 using ::xla::ffi::AnyBuffer;
 using ::xla::ffi::DataType;
 
 namespace {
-
-bool ToDtype(DataType type, Dtype* dtype) {
-  switch (type) {
-    case DataType::F32:
-      *dtype = kFloat32;
-      return true;
-    case DataType::F64:
-      *dtype = kFloat64;
-      return true;
-    case DataType::F16:
-      *dtype = kFloat16;
-      return true;
-    case DataType::BF16:
-      *dtype = kBFloat16;
-      return true;
-    default:
-      return false;
-  }
-}
 
 DataType TypeOf(Element element, DataType of_op) {
   switch (element) {
@@ -105,7 +73,7 @@ Status Tensors::BindBuffers() {
   const auto check = [this, &of_op](const char* kind, int k, const TensorSpec& tensor,
                                     DataType type) {
     if (tensor.element == Element::kT && of_op == DataType::INVALID) {
-      if (!ToDtype(type, &dtype_)) {
+      if (!ToDtype(type, {DataType::F32, DataType::F64, DataType::F16, DataType::BF16}, &dtype_)) {
         return InvalidArgument("T must be bfloat16, half, float or double, but ", kind, " ", k,
                                " has another type.");
       }

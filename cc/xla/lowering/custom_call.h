@@ -35,11 +35,11 @@ inline absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensor
   RnnAttrs attrs;
   CallShapes shapes;
   Dtype dtype;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, op.attrs, &attrs));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(type, &dtype));
+  RNN_OPS_RETURN_IF_ERROR(ReadRnnAttrs(c, op.attrs, &attrs));
+  RNN_OPS_RETURN_IF_ERROR(ToDtype(type, &dtype));
   std::vector<PartialShape> inputs;
   for (int k = 0; k < c->num_inputs(); ++k) inputs.push_back(FromTf(c, c->input(k)));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, inputs, &shapes)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, inputs, &shapes)));
   const int norms = op.Input(Arg::layer_norm);
   const bool has_layer_norm = norms != kAbsent && !IsAbsent(inputs[norms]);
   int64_t bytes = 0;
@@ -54,7 +54,7 @@ inline absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensor
     static_cast<RnnConfig&>(problem) = shapes.config;
     problem.dtype = dtype;
     problem.allow_tf32 = tsl::tensor_float_32_execution_enabled();  // as the handler will
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::RnnReserveBytes(problem, place.device, &bytes)));
+    RNN_OPS_RETURN_IF_ERROR(ToTf(gpu::RnnReserveBytes(problem, place.device, &bytes)));
   } else {
     cpu::RnnProblem problem = cpu::MakeRnnProblem(shapes.config, dtype);
     problem.has_layer_norm = has_layer_norm;
@@ -120,14 +120,13 @@ inline absl::Status ResultShapes(const NodeDef& node, Inferred* inferred, const 
                                  std::vector<xla::Shape>* shapes) {
   for (int k = 0; k < inferred->context()->num_outputs(); ++k) {
     tensorflow::DataType type;
-    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OutputTypeForNode(node, inferred->op_def(), k, &type));
+    RNN_OPS_RETURN_IF_ERROR(tensorflow::OutputTypeForNode(node, inferred->op_def(), k, &type));
     PartialShape shape = inferred->output(k);
     if (shape.dims == std::vector<int64_t>{kUnknownDim}) {
-      RNN_OPS_TF_RETURN_IF_ERROR(
-          ReserveSize(node, inferred->context(), type, place, &shape.dims[0]));
+      RNN_OPS_RETURN_IF_ERROR(ReserveSize(node, inferred->context(), type, place, &shape.dims[0]));
     }
     xla::PrimitiveType xla_type;
-    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &xla_type));
+    RNN_OPS_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &xla_type));
     shapes->push_back(RowMajor(xla_type, shape.dims));
   }
   return absl::OkStatus();
@@ -152,18 +151,18 @@ inline absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool
   std::string name = "lstm";
   RnnMode mode = RnnMode::kLstm;
   tensorflow::TryGetNodeAttr(node, "rnn_mode", &name);
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(name, &mode)));
+  RNN_OPS_RETURN_IF_ERROR(ToTf(ParseRnnMode(name, &mode)));
   bool time_major = true;
   if (op.attrs.time_major && !IsBlockLstm(op)) {
-    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
+    RNN_OPS_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
   }
   Padding padding(op, FactsOf(mode).has_c, time_major);
-  RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(&operands));
+  RNN_OPS_RETURN_IF_ERROR(padding.Remove(&operands));
   Inferred inferred;
-  RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
+  RNN_OPS_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
   padding.Neutralize(&operands);
   std::vector<xla::Shape> shapes;
-  RNN_OPS_TF_RETURN_IF_ERROR(ResultShapes(node, &inferred, place, &shapes));
+  RNN_OPS_RETURN_IF_ERROR(ResultShapes(node, &inferred, place, &shapes));
 
   const bool draws = DrawsMasks(node);
   const std::string more = on_gpu ? GpuAttributes(context, op, operands) : "";

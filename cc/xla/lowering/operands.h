@@ -78,7 +78,7 @@ class Inferred {
   absl::Status Run(const NodeDef& node, const std::vector<XlaTensor>& operands,
                    const std::vector<Tensor>& constants) {
     const tensorflow::OpRegistrationData* op = nullptr;
-    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OpRegistry::Global()->LookUp(node.op(), &op));
+    RNN_OPS_RETURN_IF_ERROR(tensorflow::OpRegistry::Global()->LookUp(node.op(), &op));
     op_def_ = &op->op_def;
     std::vector<PartialTensorShape> shapes;
     for (const XlaTensor& operand : operands) shapes.push_back(ToTf(operand.shape));
@@ -87,7 +87,7 @@ class Inferred {
     context_ = std::make_unique<InferenceContext>(
         TF_GRAPH_DEF_VERSION, tensorflow::AttrSlice(node), *op_def_, shapes, tensors,
         std::vector<PartialTensorShape>(), std::vector<std::unique_ptr<Handles>>());
-    RNN_OPS_TF_RETURN_IF_ERROR(context_->construction_status());
+    RNN_OPS_RETURN_IF_ERROR(context_->construction_status());
     return op->shape_inference_fn(context_.get());
   }
 

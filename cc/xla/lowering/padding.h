@@ -58,7 +58,7 @@ class Padding {
         // the size.
         if (!IsIgnored(k) && op_.inputs[k].dims[0] != Dim::kAny) {
           Dim letter = Dim::kB;
-          RNN_OPS_TF_RETURN_IF_ERROR(FindLetter(sequence, k, d, &letter));
+          RNN_OPS_RETURN_IF_ERROR(FindLetter(sequence, k, d, &letter));
           const XlaOp size = xla::GetDimensionSize(operand.op, d);
           if (k != sequence_) {
             sizes_.emplace_back(letter, size);

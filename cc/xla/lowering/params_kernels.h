@@ -48,20 +48,20 @@ class ParamsKernel : public CheckedXlaKernel {
   absl::Status Prepare(XlaOpKernelContext* context, std::vector<XlaTensor>* operands,
                        RnnConfig* config) const {
     std::vector<Tensor> sizes;
-    RNN_OPS_TF_RETURN_IF_ERROR(ReadSizes(context, &sizes));
-    RNN_OPS_TF_RETURN_IF_ERROR(ReadInputs(context, operands));
+    RNN_OPS_RETURN_IF_ERROR(ReadSizes(context, &sizes));
+    RNN_OPS_RETURN_IF_ERROR(ReadInputs(context, operands));
     for (size_t k = 0; k < operands->size(); ++k) {
       if ((*operands)[k].shape.is_static()) continue;
       return absl::UnimplementedError(
           StrCat("Input ", k, " must have a static shape under XLA, but a dimension is dynamic."));
     }
     Inferred inferred;
-    RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node_, *operands, sizes));
+    RNN_OPS_RETURN_IF_ERROR(inferred.Run(node_, *operands, sizes));
     AttrSet has;
     has.is_training = AttrSet::kNever;
     has.time_major = false;
     RnnAttrs attrs;
-    RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(inferred.context(), has, &attrs));
+    RNN_OPS_RETURN_IF_ERROR(ReadRnnAttrs(inferred.context(), has, &attrs));
     RnnSizeInputs read;
     read.num_layers = ScalarOf<int32_t>(sizes[RnnParamsInput::kNumLayers]);
     read.num_units = ScalarOf<int32_t>(sizes[RnnParamsInput::kNumUnits]);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/cell/cells.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/backward/gradients.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/backward/gradients.h"
 #include "cc/cpu/pass/backward/layer.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/lstm.h"
 #include "cc/cpu/cell/lstm_layer_norm.h"

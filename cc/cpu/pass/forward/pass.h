@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/cell/cells.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/forward/rows.h"
@@ -60,24 +61,28 @@ struct ForwardPlan {
   ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs = false);
   // Measures or allocates the memory.
   void Take(const RnnProblem& p, Arena& arena);
+  // Whether inner layers write h only in the type of the op's tensors.
+  bool rounds_inner(const RnnProblem& p) const { return !p.is_training && RoundsH(layer.sizes); }
+  // Inference: the output of inner layer l, as T or rounded.
+  template <typename Y>
+  Y* between(int64_t l) const {
+    return reinterpret_cast<Y*>(between_[l % 2]);
+  }
 
   Split split;
   int64_t rows;           // R
   ForwardLayer<T> layer;  // data of all layers
   Sequence seq;
-  T* between[2];                     // inference: outputs of inner layers
-  BFloat16Bits* rounded_between[2];  // instead of `between`, if rows of h are rounded
-  T* dropped;                        // [R, D*S] training with dropout
-  T* peepholes;                      // [3, padded] if the cell has peepholes
-  T* layer_norm;                     // LayerNormTensors::weights, with layer normalization
-  T* zoneout_masks[2];               // [R, padded] of h and of c, see DrawZoneoutMasks
-  char* operand_x;                   // rows that the input product reads, if not x itself
+  T* dropped;           // [R, D*S] training with dropout
+  T* peepholes;         // [3, padded] if the cell has peepholes
+  T* layer_norm;        // LayerNormTensors::weights, with layer normalization
+  T* zoneout_masks[2];  // [R, padded] of h and of c, see DrawZoneoutMasks
+  char* operand_x;      // rows that the input product reads, if not x itself
 
  private:
   void TakeDirection(const RnnProblem& p, int d, Arena& arena);
-  int64_t widest_input(const RnnProblem& p) const {
-    return p.num_layers > 1 ? std::max(p.input_size, layer.sizes.output) : p.input_size;
-  }
+
+  char* between_[2];
 };
 
 template <typename T>
@@ -102,18 +107,20 @@ ForwardPlan<T>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bo
 template <typename T>
 void ForwardPlan<T>::TakeDirection(const RnnProblem& p, int d, Arena& arena) {
   const Sizes<T>& s = layer.sizes;
+  const int64_t state = Area(p.batch, s.padded), copies = Area(p.batch, layer.operand_row);
   const int64_t ring_rows = RingRows(split, p.batch, rows);
-  const bool saves_gates = p.is_training && s.cell.saves_gates;
-  const bool carries = s.has_second_product() || RoundsH(s);
-  ForwardDirection<T>& dir = layer.dirs[d];
-  if (!p.weights_packed) dir.weights.Take(arena, s, widest_input(p));
-  dir.c0 = arena.Take<T>(s.cell.has_c ? Area(p.batch, s.padded) : 0);
-  dir.carried = arena.Take<T>(carries ? Area(p.batch, s.padded) : 0);
-  const int64_t copies = Area(p.batch, layer.operand_row);
+  const bool keeps_gates = p.is_training && s.cell.saves_gates;
   const bool quantized = s.operands == OperandType::kQuads;
-  dir.operand_h[0] = arena.Take<char>(quantized ? Area(split.shares, copies) : copies);
-  dir.operand_h[1] = arena.Take<char>(quantized ? 0 : copies);
-  dir.ring = arena.Take<T>(saves_gates ? 0 : Area(ring_rows, s.gate_row));
+  ForwardDirection<T>& dir = layer.dirs[d];
+  if (!p.weights_packed) {
+    const int64_t inner = p.num_layers > 1 ? s.output : 0;
+    dir.weights.Take(arena, s, std::max(p.input_size, inner));
+  }
+  arena.Take(&dir.c0, s.cell.has_c ? state : 0);
+  arena.Take(&dir.carried, s.has_second_product() || RoundsH(s) ? state : 0);
+  arena.Take(&dir.operand_h[0], quantized ? Area(split.shares, copies) : copies);
+  arena.Take(&dir.operand_h[1], quantized ? 0 : copies);
+  arena.Take(&dir.ring, keeps_gates ? 0 : Area(ring_rows, s.gate_row));
   layer.pointers[d] = TakePointers<ForwardPointers<T>>(arena, Area(split.shares, ring_rows));
   if (!s.has_second_product()) layer.pointers[d].out = layer.pointers[d].h;
 }
@@ -124,23 +131,21 @@ void ForwardPlan<T>::Take(const RnnProblem& p, Arena& arena) {
   seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
   layer.seq = &seq;
   for (int d = 0; d < p.num_dirs(); ++d) TakeDirection(p, d, arena);
-  peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
-  layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
-  TakeZoneoutMasks(p, Area(rows, s.padded), arena, &zoneout_masks);
   const bool inner = p.num_layers > 1;
-  const bool rounds_inner = inner && !p.is_training && RoundsH(s);
-  const int64_t inner_size = inner && !p.is_training ? Area(rows, s.output) : 0;
-  for (T*& to : between) to = arena.Take<T>(rounds_inner ? 0 : inner_size);
-  for (BFloat16Bits*& to : rounded_between) {
-    to = arena.Take<BFloat16Bits>(rounds_inner ? inner_size : 0);
-  }
-  dropped = arena.Take<T>(inner && p.is_training && p.dropout > 0 ? Area(rows, s.output) : 0);
-  auto x_row = [&](int64_t in, bool rounded) {
-    return rounded ? 0 : CopyOperands<T>(s.operands, in, s.cell.input, p.input_masked);
+  const int64_t y = inner ? Area(rows, s.output) : 0;
+  const int64_t y_element = rounds_inner(p) ? sizeof(BFloat16Bits) : sizeof(T);
+  // The operands of a row of x that is copied.
+  auto x_row = [&](int64_t in, bool is_operands) {
+    return is_operands ? 0 : CopyOperands<T>(s.operands, in, s.cell.input, p.input_masked);
   };
-  const int64_t first_row = x_row(p.input_size, IsRowOfPairs(s, p.input_size));
-  const int64_t inner_row = inner ? x_row(s.output, rounds_inner) : 0;
-  operand_x = TakeOperands<T>(arena, s.operands, Area(rows, std::max(first_row, inner_row)));
+  const int64_t first_x = x_row(p.input_size, IsRowOfPairs(s, p.input_size));
+  const int64_t inner_x = inner ? x_row(s.output, rounds_inner(p)) : 0;
+  arena.Take(&peepholes, IsLstmPeephole(p) ? 3 * s.padded : 0);
+  arena.Take(&layer_norm, p.has_layer_norm ? LayerNormElements(s) : 0);
+  TakeZoneoutMasks(p, Area(rows, s.padded), arena, &zoneout_masks);
+  for (char*& to : between_) arena.Take(&to, p.is_training ? 0 : Area(y, y_element));
+  arena.Take(&dropped, p.is_training && p.dropout > 0 ? y : 0);
+  operand_x = TakeOperands<T>(arena, s.operands, Area(rows, std::max(first_x, inner_x)));
 }
 
 template <typename T>
@@ -170,12 +175,9 @@ void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const Split& s
 // (weights/packed_weights.h). Then all directions run through time (Note [Forward recurrence]).
 // Calls of at most kUnpackedRows rows do not pack, see forward/weights.h.
 
-// The rows that the input product of a layer reads: masked or rounded copies, or x itself. Returns
-// `ready` if the rows are already operands.
+// The rows that the input product of a layer reads: masked or rounded copies, or x itself.
 template <typename T>
-OperandRows OperandX(const ForwardLayer<T>& layer, const OperandRows& ready, char* buffer,
-                     const ParallelFor& parallel) {
-  if (ready) return ready;
+OperandRows OperandX(const ForwardLayer<T>& layer, char* buffer, const ParallelFor& parallel) {
   const OperandType type = layer.sizes.operands;
   if (type == OperandType::kExact && !layer.input_masks) return AsOperands(layer.x);
   const GateOrder& order = layer.sizes.cell.input;
@@ -217,12 +219,14 @@ class ForwardPass {
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (p_.is_training) WriteHeader(reserve);
     DrawZoneoutMasks(p_, plan_.seq, s.units, s.padded, plan_.zoneout_masks, *parallel_);
-    SetCell(CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.zoneout_masks));
     SetStates(t);
+    SetCell(CellInputsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.zoneout_masks));
     ZeroPaddingOfY(t);
     Arena panels(args.panels);
     for (int64_t l = 0; l < p_.num_layers; ++l) {
-      SetRows(t, reserve, l);
+      plan_.layer.first_pseudo_layer = l * p_.num_dirs();
+      SetX(t, reserve, l);
+      SetY(t, reserve, l);
       SetWeights(t, reserve, l, panels);
       RunLayer();
     }
@@ -232,7 +236,6 @@ class ForwardPass {
  private:
   bool pairs() const { return plan_.layer.sizes.operands == OperandType::kPairs; }
   bool rounds() const { return RoundsH(plan_.layer.sizes); }
-  bool is_last(int64_t l) const { return l + 1 == p_.num_layers; }
   Reserve<T> ReserveOn(void* base) const {
     return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);
   }
@@ -273,59 +276,51 @@ class ForwardPass {
     }
   }
 
-  // Sets the rows that layer l reads and the rows of y that it writes.
-  void SetRows(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
+  // Sets the rows that layer l reads.
+  void SetX(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
     ForwardLayer<T>& layer = plan_.layer;
     const Sequence& seq = plan_.seq;
-    const int64_t output = layer.sizes.output;
-    layer.first_pseudo_layer = l * p_.num_dirs();
-    layer.in = l == 0 ? p_.input_size : output;
+    layer.in = l == 0 ? p_.input_size : layer.sizes.output;
     layer.adds_x = p_.skips_input(l);
-    OperandRows ready = {};  // x as operands
-    if (l > 0) {
-      ready = SetInnerX(reserve, l - 1);
-    } else if (IsRowOfPairs(layer.sizes, p_.input_size)) {
-      ready = AsOperands(UserRows(seq, t.in<BFloat16Bits>(Arg::input), p_.input_size));
+    if (l == 0 ? IsRowOfPairs(layer.sizes, layer.in) : plan_.rounds_inner(p_)) {
+      using Rounded = const BFloat16Bits;
+      layer.x = {};
+      layer.operand_x =
+          AsOperands(l == 0 ? UserRows(seq, t.in<BFloat16Bits>(Arg::input), layer.in)
+                            : PackedRows(seq, plan_.template between<Rounded>(l - 1), layer.in));
     } else {
-      layer.x = UserRows(seq, t.in<T>(Arg::input), p_.input_size);
+      layer.x = l == 0 ? UserRows(seq, t.in<T>(Arg::input), layer.in)
+                       : PackedRows(seq, DroppedY(reserve, l - 1), layer.in);
+      layer.operand_x = OperandX(layer, plan_.operand_x, *parallel_);
     }
-    layer.operand_x = OperandX(layer, ready, plan_.operand_x, *parallel_);
+  }
+
+  // Sets the rows that layer l writes.
+  void SetY(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
+    ForwardLayer<T>& layer = plan_.layer;
+    const Sequence& seq = plan_.seq;
+    const bool last = l + 1 == p_.num_layers;
     layer.y = {};
     layer.rounded_y = {};
-    if (is_last(l)) {
-      if (rounds()) {
-        layer.rounded_y = UserY<BFloat16Bits>(t);
-      } else {
-        layer.y = UserY<T>(t);
-      }
-    } else if (rounds() && !p_.is_training) {
-      layer.rounded_y = PackedRows(seq, plan_.rounded_between[l % 2], output);
+    if (last ? rounds() : plan_.rounds_inner(p_)) {
+      layer.rounded_y =
+          last ? UserY<BFloat16Bits>(t)
+               : PackedRows(seq, plan_.template between<BFloat16Bits>(l), layer.sizes.output);
     } else {
-      layer.y = PackedRows(seq, InnerY(reserve, l), output);
+      layer.y = last ? UserY<T>(t) : PackedRows(seq, InnerY(reserve, l), layer.sizes.output);
     }
   }
 
   T* InnerY(const Reserve<T>& reserve, int64_t l) const {
-    return p_.is_training ? reserve.LayerOutput(l) : plan_.between[l % 2];
+    return p_.is_training ? reserve.LayerOutput(l) : plan_.template between<T>(l);
   }
 
-  // Makes the y of inner layer l the x of the next layer. Returns the rows if they are already
-  // operands.
-  OperandRows SetInnerX(const Reserve<T>& reserve, int64_t l) {
-    const Sequence& seq = plan_.seq;
-    const int64_t output = plan_.layer.sizes.output;
-    if (rounds() && !p_.is_training) {
-      plan_.layer.x = {};
-      const BFloat16Bits* const rounded = plan_.rounded_between[l % 2];
-      return AsOperands(PackedRows(seq, rounded, output));
-    }
-    T* rows = InnerY(reserve, l);
-    if (p_.is_training && p_.dropout > 0) {
-      DropRows<T>(p_, seq, l, output, rows, plan_.dropped, *parallel_);
-      rows = plan_.dropped;
-    }
-    plan_.layer.x = PackedRows(seq, static_cast<const T*>(rows), output);
-    return {};
+  // The y of inner layer l as the next layer reads it.
+  const T* DroppedY(const Reserve<T>& reserve, int64_t l) {
+    T* const y = InnerY(reserve, l);
+    if (!p_.is_training || p_.dropout == 0) return y;
+    DropRows<T>(p_, plan_.seq, l, plan_.layer.sizes.output, y, plan_.dropped, *parallel_);
+    return plan_.dropped;
   }
 
   void SetWeights(const CallTensors& t, const Reserve<T>& reserve, int64_t l, Arena& panels) {
@@ -353,7 +348,7 @@ class ForwardPass {
     ForwardLayer<T>& layer = plan_.layer;
     layer.cells = WithCell(p_, [&](auto cell) {
       using Cell = decltype(cell);
-      return CellRunnerOf<Cell>(layer.sizes.operands, cell_.template Make<Cell>(inputs));
+      return CellRunnerOf<Cell>(layer, cell_.template Make<Cell>(inputs));
     });
   }
 

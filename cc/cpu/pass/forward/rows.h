@@ -184,12 +184,8 @@ class ForwardRows : public Slice<T, ForwardLayer<T>> {
 
   // The rows that the recurrent weights multiply at a step.
   WeightedRows WeightedH(int64_t step) const {
-    WeightedRows rows;
-    rows.a = p_.operands;
-    rows.rows = Alive(TimeOf(step));
-    rows.batch = BatchRowsOf(seq_.batch);
-    rows.gated = static_cast<bool>(layer_.recurrent_masks);
-    return rows;
+    return {p_.operands, AliveAt(step), BatchRowsOf(seq_.batch),
+            /*gated=*/static_cast<bool>(layer_.recurrent_masks)};
   }
 
   StepRows<T> RowsOf(int64_t step) const {

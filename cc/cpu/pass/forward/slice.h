@@ -160,22 +160,42 @@ void RunForwardRecurrence(const ForwardLayer<T>& layer, const Split& split,
             [&](const SliceRange& range) { return ForwardSlice<T>(layer, range, ring_rows); });
 }
 
-// Runs a cell on the rows of a step. The functions are chosen once for a layer.
-
 // The functions of CellRunner for one cell. `rows` has the rows of the step.
 template <typename T, typename Cell>
 struct CellSteps {
   using Rows = ForwardRows<T>;
+  static constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
 
-  // Runs the recurrent product on operands E and the cells.
-  template <typename E>
+  // Runs the recurrent product on operands E and the cells. `Gated`: see RunCell.
+  template <typename E, bool Gated>
   static void Run(const Rows& rows, const void* tensors, int64_t step, const PanelOrder& order) {
+    const Sizes<T>& s = rows.sizes();
     StepRows<T> of_step = rows.RowsOf(step);
-    rows.weights().template RunCells<Cell, E>(
-        rows.sizes(), rows.WeightedH(step), order, [&](auto nv, int64_t first_block) {
-          of_step.first_block = first_block;
-          return typename Cell::template Forward<T, decltype(nv)::value>(of_step, Typed(tensors));
-        });
+    StepProduct<E> product = {rows.WeightedH(step), OperandsOf<E>(s.hidden),
+                              reinterpret_cast<const E*>(rows.weights().packed.recurrent),
+                              order.reversed};
+    if constexpr (kFormat.gates > 1) {
+      const auto cell = CellOf<kFormat.recurrent.count>(of_step, tensors);
+      RunCell<T, Gated>(cell, product, order.begin, order.end);
+    } else {
+      // Dense panels have four unit blocks each, the last panel may have fewer.
+      const int64_t full = s.blocks / 4;
+      const auto cell = CellOf<4>(of_step, tensors);
+      RunCell<T, false>(cell, product, order.begin, std::min(order.end, full));
+      if (order.end <= full) return;
+      product.panels += DensePanelOffset<T>(product.depth, full);
+      of_step.first_block = 4 * full;
+      WithConstant<3>(static_cast<int>(s.blocks % 4), [&](auto nv) {
+        RunCell<T, false>(CellOf<decltype(nv)::value>(of_step, tensors), product, 0, 1);
+      });
+    }
+  }
+
+  static void RunUnpacked(const Rows& rows, const void* tensors, int64_t step,
+                          const PanelOrder& order) {
+    const auto cell = CellOf<kFormat.recurrent.count>(rows.RowsOf(step), tensors);
+    RunUnpackedCell(rows.sizes(), cell, rows.weights().source.exact.recurrent, rows.AliveAt(step),
+                    rows.sizes().BlocksOf(order.begin, order.end));
   }
 
   static void AfterSecond(const Rows& rows, const void* tensors, int64_t step,
@@ -207,28 +227,39 @@ struct CellSteps {
  private:
   using Tensors = typename Cell::template Tensors<T>;
   static const Tensors& Typed(const void* tensors) { return *static_cast<const Tensors*>(tensors); }
+  // The cell on panels of NV vectors.
+  template <int NV>
+  static auto CellOf(const StepRows<T>& rows, const void* tensors) {
+    return typename Cell::template Forward<T, NV>(rows, Typed(tensors));
+  }
 };
 
-// The runner of a cell on operands of a type. `tensors` must live longer than the runner.
+// The runner of a cell for a layer. `tensors` must live longer than the runner.
 template <typename Cell, typename T>
-CellRunner<T> CellRunnerOf(OperandType operands,
+CellRunner<T> CellRunnerOf(const ForwardLayer<T>& layer,
                            const typename Cell::template Tensors<T>* tensors) {
   using Steps = CellSteps<T, Cell>;
-  constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
+  constexpr CellFormat kFormat = Steps::kFormat;
   CellRunner<T> runner;
   runner.tensors = tensors;
   if constexpr (kFormat.whole_rows) {
     runner.run = &Steps::RunProduct;
     runner.finish_whole_rows = &Steps::FinishWholeRows;
   } else {
-    WithOperand<T>(operands, [&](auto e) {
+    WithOperand<T>(layer.sizes.operands, [&](auto e) {
       using E = decltype(e);
-      // Rare modes have kernels for exact operands only.
       constexpr bool kRuns = std::is_same_v<E, Pair>   ? kFormat.pairs
                              : std::is_same_v<E, Quad> ? kFormat.quads
                                                        : true;
-      if constexpr (kRuns) runner.run = &Steps::template Run<E>;
+      if constexpr (kRuns) runner.run = &Steps::template Run<E, false>;
     });
+    // Rare modes have kernels for exact operands only.
+    if constexpr (Cell::kInStacks && kFormat.gates > 1) {
+      if (layer.recurrent_masks) runner.run = &Steps::template Run<T, true>;
+    }
+    if constexpr (Cell::kInStacks && kFormat.unpacked) {
+      if (layer.dirs[0].weights.unpacked) runner.run = &Steps::RunUnpacked;
+    }
     if constexpr (kFormat.has_second_gate()) runner.after_second = &Steps::AfterSecond;
   }
   return runner;

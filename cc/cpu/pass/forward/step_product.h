@@ -31,55 +31,66 @@ struct StepProduct {
   bool reversed;    // see PanelOrder
 };
 
-// Runs the cell on the sums of a tile of pairs.
+// The sums of a tile of M rows before a block of K: those of the cell, or of the blocks before.
+template <typename T, typename E, int M, int NV, typename Cell>
+EIGEN_ALWAYS_INLINE void LoadSums(const Cell& cell, const PanelBlock<E>& block, const RowTile& tile,
+                                  Packet<T> (&acc)[M][NV]) {
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+    if (block.k.a_at == 0) {
+      cell.Init(tile.row + m, block.panel, acc[m]);
+    } else {
+      const T* const sums = cell.Sums(tile.row + m, block.panel);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) acc[m][v] = Load(sums + v * kLanes<T>);
+    }
+    if constexpr (kIsGroup<E>) AddDone<NV>(tile, m, acc[m]);
+  }
+}
+
+// Runs the cell on the sums of a tile.
 template <typename Cell, int NV>
 EIGEN_DONT_INLINE void FinishTile(const Cell& cell, const RowTile& tile, int64_t panel,
                                   const Packet<float> (*acc)[NV]) {
   for (int m = 0; m < tile.rows; ++m) cell.Finish(tile.row + m, panel, acc[m]);
 }
 
-// One tile of M rows of RunCell: the products of a block of K, which begin a sum, complete a sum,
-// or both. Unfinished sums are stored in the gate buffer.
+// Runs the cell on the sums of a tile of M rows, or stores sums that miss a block of K.
 //
 // WHY the sums of small tiles of pairs go through memory to the cell: otherwise the cell would be
 // compiled again for each number of rows. One row has too little work to hide that way, and large
 // tiles, which most rows are in, would take 1 to 5 % longer.
-template <typename T, int M, bool Gated, typename E, typename Cell>
-EIGEN_ALWAYS_INLINE void RunCellTile(const Cell& cell, const StepProduct<E>& product,
-                                     const PanelBlock<E>& block, const RowTile& tile,
-                                     const Ahead& ahead) {
-  constexpr int NV = Cell::kVectors;
-  constexpr int V = kLanes<T>;
-  const RunsOfK& k = block.k;
-  Packet<T> acc[M][NV];
-  const int64_t done = DoneDepth<E>(tile, k.run);
-  std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) {
-    const int64_t row = tile.row + m;
-    a.row[m] = static_cast<const E*>(product.h.a[row]) + (k.a_at + done) * (Gated ? NV : 1);
-    if (k.a_at == 0) {
-      cell.Init(row, block.panel, acc[m]);
-    } else {
-#pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) acc[m][v] = Load(cell.Sums(row, block.panel) + v * V);
-    }
-    if constexpr (kIsGroup<E>) AddDone<NV>(tile, m, acc[m]);
-  }
-  const auto b = RowsOfB<E>::template OfPanel<NV>(block.b, k.b_depth, k.b_at + done);
-  MultiplyRows<T, M, NV>(a, b, k.run - done, product.h.batch, ahead, acc);
+template <typename T, typename E, int M, int NV, typename Cell>
+EIGEN_ALWAYS_INLINE void FinishSums(const Cell& cell, bool last, const PanelBlock<E>& block,
+                                    const RowTile& tile, const Packet<T> (&acc)[M][NV]) {
   constexpr bool kIsSmall = M > 1 && M < kTileRows<NV> - 1;
   if constexpr (kIsGroup<E> && kIsSmall) return FinishTile<Cell, NV>(cell, tile, block.panel, acc);
-  const bool last = k.a_at + k.run == product.depth;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
     if (last) {
       cell.Finish(tile.row + m, block.panel, acc[m]);
     } else {
+      T* const sums = cell.Sums(tile.row + m, block.panel);
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) Store(cell.Sums(tile.row + m, block.panel) + v * V, acc[m][v]);
+      for (int v = 0; v < NV; ++v) Store(sums + v * kLanes<T>, acc[m][v]);
     }
   }
+}
+
+// One tile of M rows of RunCell: a block of K, which begins a sum, completes a sum, or both.
+template <typename T, int M, bool Gated, typename E, typename Cell>
+EIGEN_ALWAYS_INLINE void RunCellTile(const Cell& cell, const StepProduct<E>& product,
+                                     const PanelBlock<E>& block, const RowTile& tile,
+                                     const Ahead& ahead) {
+  constexpr int NV = Cell::kVectors;
+  const RunsOfK& k = block.k;
+  const int64_t done = DoneDepth<E>(tile, k.run);
+  Packet<T> acc[M][NV];
+  LoadSums<T>(cell, block, tile, acc);
+  const auto a = TileOfA<E, M, NV, Gated>(product.h.a + tile.row, k.a_at + done);
+  const auto b = RowsOfB<E>::template OfPanel<NV>(block.b, k.b_depth, k.b_at + done);
+  MultiplyRows<T, M, NV>(a, b, k.run - done, product.h.batch, ahead, acc);
+  FinishSums<T>(cell, k.a_at + k.run == product.depth, block, tile, acc);
 }
 
 // RunCellTile in a function of its own.
@@ -146,46 +157,30 @@ template <typename T, bool Gated, typename E, typename Cell>
 void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, int64_t panel1) {
   constexpr int NV = Cell::kVectors;
   constexpr int M = kTileRows<NV>;
-  constexpr int64_t ldb = NV * kLanes<T>;
   const int64_t rows = product.h.rows, tiles = CeilDiv(rows, M);
-  const PanelOrder order = {panel0, panel1, product.reversed};
   const RunsOfK all = RunsOfK::Dense(product.depth);
-  auto panel_at = [&](int64_t q) { return product.panels + order.at(q) * product.depth * ldb; };
+  const Panels<E, NV> panels = {product.panels, {panel0, panel1, product.reversed}, product.depth};
   if constexpr (IsHalved<E>(NV)) {
     if (rows > 1) {
-      const int64_t depth = rows <= kHalvedRows ? product.depth : kHalvedDepth;
-      const int64_t panels = PanelsOfBlock<T>(product.depth);
-      for (int64_t q = 0; q < order.count(); q += panels) {
-        for (int64_t k0 = 0; k0 < product.depth; k0 += depth) {
-          const RunsOfK k = all.PartOfRun(k0, std::min(depth, product.depth - k0));
-          const int64_t end = k0 + k.run;
-          ForHalvedTiles<T>(
-              rows, q, std::min(q + panels, order.count()),
-              [&](int64_t p) { return PanelBlock<T>{order.at(p), panel_at(p), k}; },
-              [&](int64_t p) {
-                return end < product.depth ? panel_at(p) + end * PanelRow<T>(NV)
-                                           : panel_at(std::min(p + panels, order.count() - 1));
-              },
-              [&](const RowTile& tile, const PanelBlock<T>& block, const Ahead& ahead) {
-                RunHalvedCellTile<T, Gated>(cell, product, block, tile, ahead);
-              });
-        }
-      }
+      ForHalvedTiles<T>(rows, panels, all, rows <= kHalvedRows ? product.depth : kHalvedDepth,
+                        [&](const RowTile& tile, const PanelBlock<T>& block, const Ahead& ahead) {
+                          RunHalvedCellTile<T, Gated>(cell, product, block, tile, ahead);
+                        });
       return;
     }
   }
   const bool whole = tiles == 1 || kIsGroup<E>;
   const int64_t depth = whole ? product.depth : std::min(product.depth, kStepDepth);
   const RowTiles<E, NV> row_tiles(rows);
-  for (int64_t q = 0; q < order.count(); ++q) {
-    const E* next_panel = panel_at(std::min(q + 1, order.count() - 1));
+  for (int64_t p = 0; p < panels.count(); ++p) {
     for (int64_t k0 = 0; k0 < product.depth; k0 += depth) {
-      const PanelBlock<E> block = {order.at(q), panel_at(q),
-                                   all.PartOfRun(k0, std::min(depth, product.depth - k0))};
+      const PanelBlock<E> block =
+          panels.Block(p, all.PartOfRun(k0, std::min(depth, product.depth - k0)));
       const int64_t end = k0 + block.k.run;
-      const E* next = end < product.depth ? block.b + end * ldb : next_panel;
+      const E* next = end < product.depth ? panels.Row(p, end) : panels.Row(p + 1, 0);
       row_tiles.ForEach(product.h.a, block, [&](const RowTile& tile) {
-        const Ahead ahead = AheadOf(next, block.k.run, ldb * sizeof(E), tile.row, rows, tiles);
+        const Ahead ahead =
+            AheadOf(next, block.k.run, NV * kLanes<T> * sizeof(E), tile.row, rows, tiles);
         if constexpr (std::is_same_v<E, Quad>) {
           RunQuadCellTile(cell, product, block, tile, ahead);
         } else {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/cells.h"
 #include "cc/cpu/kernel_args.h"

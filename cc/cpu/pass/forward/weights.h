@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/pass/forward/step_product.h"
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/pass/weights/packed_weights.h"
@@ -147,9 +147,7 @@ void UnpackedProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T
   }
 }
 
-// The weights of one direction for the forward pass: packed, or unpacked in the caller's tensors
-//.
-
+// The weights of one direction for the forward pass: packed, or unpacked in the caller's tensors.
 template <typename T>
 struct ForwardWeights {
   WeightSource<T> source = {};
@@ -190,39 +188,6 @@ struct ForwardWeights {
     GemmGatePanels(g, s.cell.recurrent.count, order.begin, order.end);
   }
 
-  // The recurrent product on operands E and the cells. make(NV, first_block) returns the cell of
-  // panels of NV vectors (a constant). Panel 0 begins at unit block `first_block`.
-  template <typename Cell, typename E, typename Make>
-  void RunCells(const Sizes<T>& s, const WeightedRows& h, const PanelOrder& order,
-                Make&& make) const {
-    constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
-    constexpr bool kRareModes = Cell::kInStacks && !kIsGroup<E>;
-    StepProduct<E> product = {h, OperandsOf<E>(s.hidden),
-                              reinterpret_cast<const E*>(packed.recurrent), order.reversed};
-    const auto cell = make(Vectors<kFormat.gates == 1 ? 4 : kFormat.recurrent.count>(), 0);
-    if constexpr (kRareModes && kFormat.unpacked) {
-      if (unpacked) {
-        const auto step = make(Vectors<kFormat.recurrent.count>(), 0);
-        return RunUnpackedCell(s, step, source.exact.recurrent, h.rows,
-                               s.BlocksOf(order.begin, order.end));
-      }
-    }
-    if constexpr (kFormat.gates > 1) {
-      if constexpr (kRareModes) {
-        if (h.gated) return RunCell<T, /*Gated=*/true>(cell, product, order.begin, order.end);
-      }
-      RunCell<T, false>(cell, product, order.begin, order.end);
-    } else {
-      // Dense panels have four unit blocks each, the last panel may have fewer.
-      const int64_t full = s.blocks / 4;
-      RunCell<T, false>(cell, product, order.begin, std::min(order.end, full));
-      if (order.end <= full) return;
-      product.panels += DensePanelOffset<T>(product.depth, full);
-      WithConstant<3>(static_cast<int>(s.blocks % 4),
-                      [&](auto nv) { RunCell<T, false>(make(nv, 4 * full), product, 0, 1); });
-    }
-  }
-
   // h = m * W of the second product of a step, for its dense panels [panel0, panel1).
   void SecondProduct(const Sizes<T>& s, const WeightedRows& m, int64_t panel0, int64_t panel1,
                      T* const* h) const {
@@ -238,9 +203,6 @@ struct ForwardWeights {
   }
 
  private:
-  template <int NV>
-  using Vectors = std::integral_constant<int, NV>;
-
   // The product of rows of `width` values and panels of `columns` columns.
   static RowGemm<T> Product(const Sizes<T>& s, const WeightedRows& rows, int64_t width,
                             const char* panels, int64_t columns, T* const* to) {

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cc/core/checked_math.h"
 #include "cc/core/fnv1a.h"
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/rows/arena.h"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/cell/cells.h"
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cc/core/checked_math.h"
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/memory/sizes.h"

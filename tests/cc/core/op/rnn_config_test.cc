@@ -19,12 +19,13 @@ namespace {
 
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
-TEST(CheckedMath, MulReportsOverflow) {
-  int64_t product = 0;
-  EXPECT_TRUE(CheckedMul(int64_t{1} << 31, int64_t{1} << 31, &product));
-  EXPECT_EQ(product, int64_t{1} << 62);
-  EXPECT_FALSE(CheckedMul(int64_t{1} << 32, int64_t{1} << 31, &product));
-  EXPECT_FALSE(CheckedMul(kHuge, 2, &product));
+TEST(CheckedMath, AreaReportsOverflow) {
+  EXPECT_EQ(Area(int64_t{1} << 31, int64_t{1} << 31), int64_t{1} << 62);
+  EXPECT_EQ(Area(int64_t{1} << 32, int64_t{1} << 31), -1);
+  EXPECT_EQ(Area(kHuge, 2), -1);
+  EXPECT_EQ(Area(0, kHuge), 0);
+  EXPECT_EQ(Area(-1, 0), -1);
+  EXPECT_EQ(Area(0, -1), -1);
 }
 
 TEST(CheckedMath, SizeStaysStuck) {
