@@ -100,7 +100,7 @@ sanitize: $(TESTED) $(CONFIG)
 sanitize-quick: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=asan -- //tests/cc/fuzz/... //tests/cc/step/... \
-		-//tests/cc/fuzz:kernels_replay_test -//tests/cc/step:dense_test
+		-//tests/cc/fuzz:kernels_replay_test -//tests/cc/step:dense_test -//tests/cc/step:elementwise_test
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(TESTED) $(CONFIG)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -50,6 +51,11 @@ Status SetSizes(Program* program, bool has_time, const std::vector<int64_t>& dim
   return fits ? Status() : TooLarge(*program, "'" + value->name + "'");
 }
 
+// Keeps a value until a node, and with it the value whose elements it has.
+void Need(Value* value, int64_t node) {
+  for (; value != nullptr; value = value->alias) value->last = node;
+}
+
 std::vector<int64_t> ShapeOf(const Program& program, const Value& value) {
   std::vector<int64_t> shape = {program.batch};
   if (value.has_time) shape.push_back(program.max_time);
@@ -77,6 +83,44 @@ Status ChooseSize(const ModelFile& file, const char* name, int64_t wanted, int64
   }
   return Status();
 }
+
+// The free places of a block of memory.
+class Places {
+ public:
+  // The first free place, or one at the end.
+  int64_t Take(int64_t size) {
+    for (auto place = free_.begin(); place != free_.end(); ++place) {
+      const auto [begin, end] = *place;
+      if (end - begin < size) continue;
+      free_.erase(place);
+      if (begin + size < end) free_[begin + size] = end;
+      return begin;
+    }
+    bytes_ += size;
+    return bytes_ - size;
+  }
+
+  void GiveBack(int64_t begin, int64_t size) {
+    if (size == 0) return;
+    auto place = free_.emplace(begin, begin + size).first;
+    const auto next = std::next(place);
+    if (next != free_.end() && next->first == place->second) {
+      place->second = next->second;
+      free_.erase(next);
+    }
+    if (place == free_.begin()) return;
+    const auto before = std::prev(place);
+    if (before->second != place->first) return;
+    before->second = place->second;
+    free_.erase(place);
+  }
+
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::map<int64_t, int64_t> free_;  // the ends by the begins
+  int64_t bytes_ = 0;
+};
 
 class Builder {
  public:
@@ -117,6 +161,7 @@ class Builder {
     }
     auto value = std::make_unique<Value>();
     value->name = name;
+    value->first = -1;
     value->type = type == "int32" ? ElementType::kOther : ElementType::kFloat32;
     RNN_OPS_RETURN_IF_ERROR(SetSizes(&program_, has_time, dims, value.get()));
     if (!values_.emplace(name, value.get()).second) {
@@ -160,19 +205,51 @@ class Builder {
     if (!outputs_.insert(name).second) {
       return InvalidArgument("two outputs are named '", name, "'");
     }
+    // Copied at the end of the call.
+    if (!in_place) Need(value, static_cast<int64_t>(program_.nodes.size()));
     program_.outputs.push_back({name, value, ShapeOf(program_, *value), in_place});
     return Status();
   }
 
+  // Places the values of Note [Workspace], which are in the order of their nodes.
   Status AllocateValues() {
     program_.memory.ForgetPlan();
+    Places places;
+    std::map<const Value*, int64_t> begins;
+    std::multimap<int64_t, Value*> needed;  // by the last node
+    for (const auto& owned : program_.values) {
+      Value* const value = owned.get();
+      if (written_.count(value) > 0) value->alias = nullptr;
+      // The memory of these is set in a call.
+      if (written_.count(value) > 0 || inputs_.count(value) > 0 || value->alias != nullptr)
+        continue;
+      while (!needed.empty() && needed.begin()->first < value->first) {
+        const Value* const old = needed.begin()->second;
+        places.GiveBack(begins[old], BytesOf(*old));
+        needed.erase(needed.begin());
+      }
+      const auto over = begins.find(value->over);
+      if (over != begins.end() && value->over->last == value->first) {
+        // The place changes hands.
+        const auto range = needed.equal_range(value->first);
+        needed.erase(std::find_if(range.first, range.second,
+                                  [&](const auto& entry) { return entry.second == value->over; }));
+        begins[value] = over->second;
+      } else {
+        begins[value] = places.Take(BytesOf(*value));
+      }
+      needed.emplace(value->last, value);
+    }
+    RNN_OPS_RETURN_IF_ERROR(program_.workspace.Resize(places.bytes(), &program_.memory));
     for (const auto& value : program_.values) {
-      if (written_.count(value.get()) > 0 || inputs_.count(value.get()) > 0) continue;
-      RNN_OPS_RETURN_IF_ERROR(value->block.Resize(value->elements() * 4, &program_.memory));
-      value->data = value->block.as<void>();
+      const auto found = begins.find(value.get());
+      if (found != begins.end()) value->data = program_.workspace.as<char>() + found->second;
     }
     return Status();
   }
+
+  // Whole cache lines.
+  static int64_t BytesOf(const Value& value) { return (value.elements() * 4 + 63) / 64 * 64; }
 
   const ModelFile& file_;
   Program& program_;
@@ -235,6 +312,7 @@ Status NodeReader::Inputs(size_t count, std::vector<Value*>* inputs, bool tokens
     if (is_float == tokens) {
       return InvalidArgument("its input '", name, "' must be ", tokens ? "int32" : "float32");
     }
+    Need(found->second, number());
     inputs->push_back(found->second);
   }
   return Status();
@@ -261,6 +339,7 @@ Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& d
   if (k >= names.size()) return InvalidArgument("it has ", names.size(), " outputs");
   auto made = std::make_unique<Value>();
   made->name = names[k];
+  made->first = made->last = number();
   RNN_OPS_RETURN_IF_ERROR(SetSizes(&program_, has_time, dims, made.get()));
   // An empty name is that of an output that no node reads.
   if (!made->name.empty() && !values_.emplace(made->name, made.get()).second) {
@@ -268,6 +347,20 @@ Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& d
   }
   *value = made.get();
   program_.values.push_back(std::move(made));
+  return Status();
+}
+
+Status NodeReader::OutputOver(Value* input, Value** value) {
+  RNN_OPS_RETURN_IF_ERROR(Output(0, input->has_time, input->dims, value));
+  // WHY not over another value of the same memory: the value itself may be needed later.
+  if (input->alias == nullptr) (*value)->over = input;
+  return Status();
+}
+
+Status NodeReader::OutputOfSameElements(Value* input, const std::vector<int64_t>& dims,
+                                        Value** value) {
+  RNN_OPS_RETURN_IF_ERROR(Output(0, input->has_time, dims, value));
+  (*value)->alias = input;
   return Status();
 }
 
@@ -309,6 +402,19 @@ Status NodeReader::CheckAllWeightsRead() const {
   for (const auto& [name, tensor] : weights->fields()) {
     if (read_.count(name) == 0) return InvalidArgument("it has unknown weights '", name, "'");
   }
+  return Status();
+}
+
+Status NodeReader::Scratch(const std::string& what, int64_t rows, int64_t row_bytes,
+                           Value** scratch) {
+  auto made = std::make_unique<Value>();
+  made->first = made->last = number();
+  made->rows = rows;
+  made->row_elements = (row_bytes + 3) / 4;
+  const int64_t bytes = CountElements({rows, made->row_elements, 4});
+  if (bytes < 0 || !memory()->Plan(bytes)) return TooLarge(program_, what);
+  *scratch = made.get();
+  program_.values.push_back(std::move(made));
   return Status();
 }
 

@@ -58,6 +58,13 @@ class Block {
   int64_t bytes_ = 0;
 };
 
+// Note [Workspace]
+// The nodes run in turn, so values that are never needed at the same time share memory. All of them
+// lie in one block, the workspace. Inputs and outputs of the model lie where the caller has them.
+// A value is needed from the node that writes it to the last one that reads it. The scratch memory
+// of a node is a value that only this node needs. An activation may write over its input, and a
+// reshape makes another value of the same memory.
+
 // A tensor between two nodes, [B, T, dims] or [B, dims].
 struct Value {
   std::string name;
@@ -66,8 +73,11 @@ struct Value {
   std::vector<int64_t> dims;  // without B and T
   int64_t rows = 0;           // B*T or B
   int64_t row_elements = 0;   // the product of dims
-  Block block;                // unless an input of the model, or written to an output of the call
   void* data = nullptr;       // in the current call
+  // The nodes from which on and until which it is needed: see Note [Workspace].
+  int64_t first = 0, last = 0;
+  Value* over = nullptr;   // whose memory it may take, if that value is not needed any more
+  Value* alias = nullptr;  // whose elements these are, unless an output of the call
 
   int64_t elements() const { return rows * row_elements; }
   int64_t columns() const { return dims.empty() ? 1 : dims.back(); }
@@ -111,6 +121,7 @@ struct Program {
   int64_t max_time = 0;  // T
   int threads = 1;       // of the team of a call
   std::vector<std::unique_ptr<Value>> values;
+  Block workspace;
   std::vector<std::unique_ptr<State>> states;
   std::vector<std::unique_ptr<Node>> nodes;
   struct Output {
