@@ -84,7 +84,12 @@ RnnStepTensor rnn_step_state(const RnnStepper* stepper, int k);
 /* Runs the next T steps.
  *
  * inputs: a pointer for each input. outputs: a pointer for each output; their memory overlaps no
- * other. After an error the states are those before the call, and the outputs are undefined. */
+ * other. After an error the states are those before the call, and the outputs are undefined.
+ *
+ * Real time: with one thread (`threads` of rnn_step_new is 1) a call allocates and frees no memory,
+ * takes no lock and makes no system call, from the first call on. The same holds for
+ * rnn_step_reset, rnn_step_get_state and rnn_step_set_state. Exceptions: a function that returns
+ * an error may allocate its sentence, and a call waits while an update copies the states. */
 int rnn_step_call(RnnStepper* stepper, const void* const* inputs, float* const* outputs);
 
 /* Takes over another model, such as one with the weights of further training. The states keep their
