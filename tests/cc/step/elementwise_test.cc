@@ -28,6 +28,8 @@ double Softplus(double x) { return std::log1p(std::exp(-std::fabs(x))) + std::ma
 double HardSigmoid(double x) { return std::clamp(x / 6 + 0.5, 0.0, 1.0); }
 double Elu(double x, double alpha) { return x > 0 ? x : alpha * std::expm1(x); }
 
+constexpr Elementwise Plain(ElementFunction function) { return {function, 0, 0, 0}; }
+
 struct Function {
   const char* name;
   Elementwise function;
@@ -45,32 +47,23 @@ const std::vector<Function>& Functions() {
        {ElementFunction::kRelu, 0.25f, 0.5f, 30},
        [](double x) { return x > 0.5 ? std::min(x, 30.0) : 0.25 * (x - 0.5); },
        false},
-      {"tanh", {ElementFunction::kTanh}, [](double x) { return std::tanh(x); }, false},
-      {"sigmoid", {ElementFunction::kSigmoid}, Sigmoid, false},
-      {"hard_sigmoid", {ElementFunction::kHardSigmoid}, HardSigmoid, true},
-      {"exponential", {ElementFunction::kExponential}, [](double x) { return std::exp(x); }, false},
-      {"softplus", {ElementFunction::kSoftplus}, Softplus, false},
-      {"softsign",
-       {ElementFunction::kSoftsign},
-       [](double x) { return x / (1 + std::fabs(x)); },
+      {"tanh", Plain(ElementFunction::kTanh), [](double x) { return std::tanh(x); }, false},
+      {"sigmoid", Plain(ElementFunction::kSigmoid), Sigmoid, false},
+      {"hard_sigmoid", Plain(ElementFunction::kHardSigmoid), HardSigmoid, true},
+      {"exponential", Plain(ElementFunction::kExponential), [](double x) { return std::exp(x); },
        false},
-      {"elu", {ElementFunction::kElu, 0.75f}, [](double x) { return Elu(x, 0.75); }, false},
-      {"selu",
-       {ElementFunction::kSelu},
-       [](double x) { return 1.0507009873554805 * Elu(x, 1.6732632423543772); },
-       false},
-      {"silu", {ElementFunction::kSilu}, [](double x) { return x * Sigmoid(x); }, false},
-      {"hard_silu",
-       {ElementFunction::kHardSilu},
-       [](double x) { return x * HardSigmoid(x); },
+      {"softplus", Plain(ElementFunction::kSoftplus), Softplus, false},
+      {"softsign", Plain(ElementFunction::kSoftsign),
+       [](double x) { return x / (1 + std::fabs(x)); }, false},
+      {"elu", {ElementFunction::kElu, 0.75f, 0, 0}, [](double x) { return Elu(x, 0.75); }, false},
+      {"selu", Plain(ElementFunction::kSelu),
+       [](double x) { return 1.0507009873554805 * Elu(x, 1.6732632423543772); }, false},
+      {"silu", Plain(ElementFunction::kSilu), [](double x) { return x * Sigmoid(x); }, false},
+      {"hard_silu", Plain(ElementFunction::kHardSilu), [](double x) { return x * HardSigmoid(x); },
        true},
-      {"gelu",
-       {ElementFunction::kGelu},
-       [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); },
-       true},
-      {"mish",
-       {ElementFunction::kMish},
-       [](double x) { return x * std::tanh(Softplus(x)); },
+      {"gelu", Plain(ElementFunction::kGelu),
+       [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); }, true},
+      {"mish", Plain(ElementFunction::kMish), [](double x) { return x * std::tanh(Softplus(x)); },
        false},
   };
   return *functions;
