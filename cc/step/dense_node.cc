@@ -22,23 +22,25 @@ constexpr int64_t kMostQuantizedDepth = int64_t{1} << 17;
 class Product {
  public:
   Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth, int64_t columns,
-              Memory* memory) {
+              NodeReader* reader) {
     format_ = cpu::Kernels().dense_format(depth, columns);
     run_ = cpu::Kernels().dense;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, memory));
-    cpu::Kernels().dense_pack(&args_, kernel, bias);
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, reader));
+    if (reader->WritesWeights()) cpu::Kernels().dense_pack(&args_, kernel, bias);
     return Status();
   }
 
   // The same in int8, with a scale for each column of the kernel. See KernelTable.
   Status MakeQuantized(const int8_t* kernel, const float* scales, const float* bias, float epsilon,
-                       int64_t rows, int64_t depth, int64_t columns, Memory* memory) {
+                       int64_t rows, int64_t depth, int64_t columns, NodeReader* reader) {
     format_ = cpu::Kernels().quantized_dense_format(depth, columns);
     run_ = cpu::Kernels().quantized_dense;
     epsilon_ = epsilon;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, memory));
-    RNN_OPS_RETURN_IF_ERROR(quantized_.Resize(rows * format_.row_bytes, memory));
-    cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, reader));
+    RNN_OPS_RETURN_IF_ERROR(quantized_.Resize(rows * format_.row_bytes, reader->memory()));
+    if (reader->WritesWeights()) {
+      cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
+    }
     return Status();
   }
 
@@ -75,8 +77,9 @@ class Product {
   }
 
  private:
-  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, Memory* memory) {
-    RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes, memory));
+  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, NodeReader* reader) {
+    Memory* const memory = reader->memory();
+    RNN_OPS_RETURN_IF_ERROR(reader->Share(format_.bytes, &packed_));
     RNN_OPS_RETURN_IF_ERROR(input_.Resize(rows * int64_t{sizeof(void*)}, memory));
     RNN_OPS_RETURN_IF_ERROR(output_.Resize(rows * int64_t{sizeof(void*)}, memory));
     args_ = {rows, depth, columns, inputs(), outputs(), packed_.as<void>(), rows == 1};
@@ -88,7 +91,7 @@ class Product {
   cpu::DenseFormat format_ = {};
   cpu::DenseArgs args_ = {};
   void (*run_)(const cpu::DenseArgs* args, int64_t begin, int64_t end) = nullptr;
-  Block packed_;
+  SharedBlock packed_;
   float epsilon_ = 0;
   Block quantized_;       // the rows of a call in int8, or nothing
   Block input_, output_;  // a pointer to each row
@@ -119,8 +122,7 @@ class DenseNode : public Node {
     } else {
       Block kernel;
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {depth, columns}, &kernel));
-      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns,
-                           reader->memory());
+      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns, reader);
     }
   }
 
@@ -147,7 +149,7 @@ class DenseNode : public Node {
     }
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel_scale", {columns}, &scales));
     return product_.MakeQuantized(reinterpret_cast<const int8_t*>(kernel.data), scales.as<float>(),
-                                  bias, epsilon, rows_, depth, columns, reader->memory());
+                                  bias, epsilon, rows_, depth, columns, reader);
   }
 
   Value* input_ = nullptr;
@@ -200,13 +202,13 @@ class ConvNode : public Node {
     products_.resize(groups);
     std::vector<float> part(depth * out_group_);
     for (int64_t g = 0; g < groups; ++g) {
-      for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t k = 0; reader->WritesWeights() && k < depth; ++k) {
         const float* row = kernel.as<float>() + k * columns + g * out_group_;
         std::copy(row, row + out_group_, part.data() + k * out_group_);
       }
       const float* of_group = bias.bytes() == 0 ? nullptr : bias.as<float>() + g * out_group_;
       RNN_OPS_RETURN_IF_ERROR(
-          products_[g].Make(part.data(), of_group, rows, depth, out_group_, reader->memory()));
+          products_[g].Make(part.data(), of_group, rows, depth, out_group_, reader));
     }
     return Status();
   }
