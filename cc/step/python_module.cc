@@ -166,7 +166,7 @@ class View {
   Py_ssize_t bytes() const { return buffer_.len; }
 
  private:
-  Py_buffer buffer_ = {};
+  Py_buffer buffer_;  // WHY no initializer: a call has 64 views, and uses few of them
   bool held_ = false;
 };
 

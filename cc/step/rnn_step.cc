@@ -1,6 +1,9 @@
 #include "cc/step/rnn_step.h"
 
+#include <malloc.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -45,6 +48,8 @@ using rnn_ops::step::Workspace;
 
 constexpr int kMostThreads = 1024;
 constexpr int64_t kMostCalls = 1024;
+// The most memory of closed streams that a process keeps, in bytes.
+constexpr int64_t kMostKept = int64_t{4} << 20;
 
 // The sentence of the last error; it points to last_message or to a constant.
 thread_local const char* last_error = "";
@@ -283,6 +288,19 @@ Status SetStates(const RnnStepper* stepper, const Part& part, const float* const
   return Status();
 }
 
+// Returns memory of closed streams to the system from time to time.
+//
+// WHY: the C library returns only what lies behind all memory in use. The last stream that was
+// called has given its memory to the workspace, which would keep that of all the others.
+void NoteFreed(int64_t bytes) {
+  static std::atomic<int64_t> freed{0};
+  if (freed.fetch_add(bytes, std::memory_order_relaxed) + bytes < kMostKept) return;
+  freed.store(0, std::memory_order_relaxed);
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 // Makes a stream of a model.
 Status NewStream(std::shared_ptr<Model> model, Place* likely, RnnStepper** stepper) {
   std::unique_ptr<RnnStepper> made(new RnnStepper{std::move(model), likely, nullptr, {}});
@@ -356,7 +374,12 @@ RNN_STEP_EXPORT int rnn_step_reserve(RnnStepper* stepper, int calls) {
   });
 }
 
-RNN_STEP_EXPORT void rnn_step_free(RnnStepper* stepper) { delete stepper; }
+RNN_STEP_EXPORT void rnn_step_free(RnnStepper* stepper) {
+  if (stepper == nullptr) return;
+  const int64_t bytes = stepper->model->state_elements() * int64_t{sizeof(float)};
+  delete stepper;
+  NoteFreed(bytes + int64_t{sizeof(RnnStepper)});
+}
 
 RNN_STEP_EXPORT int64_t rnn_step_batch(const RnnStepper* stepper) {
   return stepper == nullptr ? 0 : stepper->model->batch();

@@ -78,7 +78,8 @@ int rnn_step_clone(RnnStepper* stepper, RnnStepper** clone);
  * microseconds. A new model has memory for one call. */
 int rnn_step_reserve(RnnStepper* stepper, int calls);
 
-/* Ends a stepper, which no thread may be using. NULL is valid. */
+/* Ends a stepper, which no thread may be using. NULL is valid. Once in about 4 MiB of states, it
+ * returns free memory of the process to the system, which takes some milliseconds. */
 void rnn_step_free(RnnStepper* stepper);
 
 int64_t rnn_step_batch(const RnnStepper* stepper); /* B */

@@ -120,9 +120,9 @@ def converted(what: str, tensor: _Tensor, value: Any) -> _Array:
 def steps_of(tensors: Sequence[_Tensor], values: Sequence[Any], most: int) -> int:
     """The steps of a call: those of the inputs, if they are `most` at most, otherwise `most`."""
     for tensor, value in zip(tensors, values):
-        shape = np.shape(value)
-        if tensor.has_time and len(shape) == len(tensor.shape):
-            return shape[1] if 1 <= shape[1] <= most else most
+        if tensor.has_time:
+            shape = _array("The input", tensor, value).shape
+            return shape[1] if len(shape) > 1 and 1 <= shape[1] <= most else most
     return most
 
 
