@@ -106,7 +106,7 @@ sanitize-quick: $(TESTED) $(CONFIG)
 tsan: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=tsan //tests/cc/core/... //tests/cc/cpu:dispatch_test \
-		//tests/cc/cpu:concurrent_kernels_test //tests/cc/step:rnn_step_test
+		//tests/cc/cpu:concurrent_kernels_test //tests/cc/step:rnn_step_test //tests/cc/step:streams_test
 
 exhaustive: $(CONFIG)
 	tools/need_gtest.sh

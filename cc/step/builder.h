@@ -24,7 +24,7 @@ class NodeReader {
   int64_t batch() const { return program_.batch; }
   int64_t max_time() const { return program_.max_time; }
   int threads() const { return program_.threads; }
-  Memory* memory() const { return &program_.memory; }
+  Memory* memory() const { return &program_.weights->memory; }
 
   template <typename T>
   Status Field(const std::string& name, T* value) const {
@@ -48,9 +48,21 @@ class NodeReader {
 
   // The weights by their names in the node. *tensor is null if the node has no such weights.
   Status Weights(const std::string& name, const StoredTensor** tensor) const;
-  // Float32 weights of one shape, copied. With `optional` they may be absent.
+  // Float32 weights of one shape, copied for Make() if the node writes its weights. With `optional`
+  // they may be absent.
   Status Weights(const std::string& name, const std::vector<int64_t>& shape, Block* copy,
                  bool optional = false) const;
+  // The same, for all programs of the model.
+  Status Weights(const std::string& name, const std::vector<int64_t>& shape, SharedBlock* shared,
+                 bool optional = false) const;
+
+  // Whether this is the first program of the model. Only then Make() writes to shared memory, and
+  // tensors have data.
+  bool WritesWeights() const { return !program_.weights->complete; }
+  // Takes memory for all programs of the model.
+  Status Share(int64_t bytes, SharedBlock* shared) const;
+  // Takes memory for the data of a tensor, with a copy of them.
+  Status Share(const StoredTensor& tensor, SharedBlock* shared) const;
 
   // Returns InvalidArgument if the node has weights that were not read.
   Status CheckAllWeightsRead() const;
@@ -63,6 +75,10 @@ class NodeReader {
   Status NewState(size_t k, const std::vector<int64_t>& dims, State** state);
 
  private:
+  // Float32 weights of one shape, or null.
+  Status FindWeights(const std::string& name, const std::vector<int64_t>& shape, bool optional,
+                     const StoredTensor** tensor) const;
+
   int64_t number() const { return static_cast<int64_t>(program_.nodes.size()); }  // of the node
 
   const ModelFile& file_;

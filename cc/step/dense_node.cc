@@ -22,11 +22,11 @@ constexpr int64_t kMostQuantizedDepth = int64_t{1} << 17;
 class Product {
  public:
   Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth, int64_t columns,
-              Memory* memory) {
+              NodeReader* reader) {
     format_ = cpu::Kernels().dense_format(depth, columns);
     run_ = cpu::Kernels().dense;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, memory));
-    cpu::Kernels().dense_pack(&args_, kernel, bias);
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, reader));
+    if (reader->WritesWeights()) cpu::Kernels().dense_pack(&args_, kernel, bias);
     return Status();
   }
 
@@ -36,10 +36,12 @@ class Product {
     format_ = cpu::Kernels().quantized_dense_format(depth, columns);
     run_ = cpu::Kernels().quantized_dense;
     epsilon_ = epsilon;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, reader->memory()));
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, reader));
     RNN_OPS_RETURN_IF_ERROR(
         reader->Scratch("its rows in int8", rows, format_.row_bytes, &quantized_));
-    cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
+    if (reader->WritesWeights()) {
+      cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
+    }
     return Status();
   }
 
@@ -77,8 +79,9 @@ class Product {
   }
 
  private:
-  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, Memory* memory) {
-    RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes, memory));
+  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, NodeReader* reader) {
+    Memory* const memory = reader->memory();
+    RNN_OPS_RETURN_IF_ERROR(reader->Share(format_.bytes, &packed_));
     RNN_OPS_RETURN_IF_ERROR(input_.Resize(rows * int64_t{sizeof(void*)}, memory));
     RNN_OPS_RETURN_IF_ERROR(output_.Resize(rows * int64_t{sizeof(void*)}, memory));
     args_ = {rows, depth, columns, inputs(), outputs(), packed_.as<void>(), rows == 1};
@@ -90,7 +93,7 @@ class Product {
   cpu::DenseFormat format_ = {};
   cpu::DenseArgs args_ = {};
   void (*run_)(const cpu::DenseArgs* args, int64_t begin, int64_t end) = nullptr;
-  Block packed_;
+  SharedBlock packed_;
   float epsilon_ = 0;
   Value* quantized_ = nullptr;  // the rows of a call in int8
   Block input_, output_;        // a pointer to each row
@@ -121,8 +124,7 @@ class DenseNode : public Node {
     } else {
       Block kernel;
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {depth, columns}, &kernel));
-      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns,
-                           reader->memory());
+      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns, reader);
     }
   }
 
@@ -186,9 +188,6 @@ class ConvNode : public Node {
     time_ = reader->max_time();
     if (memory_ > 0) RNN_OPS_RETURN_IF_ERROR(reader->NewState(0, {memory_, channels_}, &state_));
     RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {columns}, &output_));
-    const std::vector<int64_t> shape = {width_, channels_ / groups_, columns};
-    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", shape, &kernel_));
-    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias_, /*optional=*/true));
     return IsDepthwise() ? MakeDepthwise(reader) : MakeProducts(reader);
   }
 
@@ -205,31 +204,38 @@ class ConvNode : public Node {
  private:
   bool IsDepthwise() const { return groups_ == channels_ && groups_ == output_->columns(); }
 
+  std::vector<int64_t> KernelShape() const {
+    return {width_, channels_ / groups_, output_->columns()};
+  }
+
   Status MakeDepthwise(NodeReader* reader) {
-    if (bias_.bytes() == 0) {
-      RNN_OPS_RETURN_IF_ERROR(bias_.Resize(channels_ * int64_t{sizeof(float)}, reader->memory()));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", KernelShape(), &kernel_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {channels_}, &bias_, /*optional=*/true));
+    if (bias_.bytes() == 0) {  // zeros
+      RNN_OPS_RETURN_IF_ERROR(reader->Share(channels_ * int64_t{sizeof(float)}, &bias_));
     }
     return reader->Scratch("its pointers", width_, sizeof(void*), &window_);
   }
 
   Status MakeProducts(NodeReader* reader) {
-    const int64_t in_group = channels_ / groups_, out_group = output_->columns() / groups_;
-    const int64_t depth = width_ * in_group, rows = batch_ * time_;
+    const int64_t columns = output_->columns(), out_group = columns / groups_;
+    const int64_t depth = width_ * (channels_ / groups_), rows = batch_ * time_;
+    Block kernel, bias;
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", KernelShape(), &kernel));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias, /*optional=*/true));
     RNN_OPS_RETURN_IF_ERROR(
         reader->Scratch("its windows", CopiedSteps() * batch_, depth * 4, &window_));
     products_.resize(groups_);
     std::vector<float> part(depth * out_group);
     for (int64_t g = 0; g < groups_; ++g) {
-      for (int64_t k = 0; k < depth; ++k) {
-        const float* row = kernel_.as<float>() + k * output_->columns() + g * out_group;
+      for (int64_t k = 0; reader->WritesWeights() && k < depth; ++k) {
+        const float* row = kernel.as<float>() + k * columns + g * out_group;
         std::copy(row, row + out_group, part.data() + k * out_group);
       }
-      const float* of_group = bias_.bytes() == 0 ? nullptr : bias_.as<float>() + g * out_group;
+      const float* of_group = bias.bytes() == 0 ? nullptr : bias.as<float>() + g * out_group;
       RNN_OPS_RETURN_IF_ERROR(
-          products_[g].Make(part.data(), of_group, rows, depth, out_group, reader->memory()));
+          products_[g].Make(part.data(), of_group, rows, depth, out_group, reader));
     }
-    kernel_ = Block();
-    bias_ = Block();
     return Status();
   }
 
@@ -299,7 +305,7 @@ class ConvNode : public Node {
   State* state_ = nullptr;
   int64_t batch_ = 0, time_ = 0, memory_ = 0;
   int64_t width_ = 0, dilation_ = 0, channels_ = 0, groups_ = 0;
-  Block kernel_, bias_;            // of a depthwise convolution
+  SharedBlock kernel_, bias_;      // of a depthwise convolution
   std::vector<Product> products_;  // a product for each group otherwise
   // [B * CopiedSteps(), width, C / groups], or pointers to [width] steps.
   Value* window_ = nullptr;

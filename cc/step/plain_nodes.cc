@@ -117,7 +117,7 @@ class ScaleNode : public Node {
  private:
   Value* input_ = nullptr;
   Value* output_ = nullptr;
-  Block scale_, offset_;
+  SharedBlock scale_, offset_;
 };
 
 // The mean of value(c) for all c below count. Four sums, because an addition takes some cycles.
@@ -175,7 +175,7 @@ class NormNode : public Node {
   Value* output_ = nullptr;
   float epsilon_ = 0.0f;
   bool centered_ = false;
-  Block scale_, offset_;
+  SharedBlock scale_, offset_;
 };
 
 // ---- Embedding ----
@@ -194,8 +194,7 @@ class EmbeddingNode : public Node {
     tokens_ = tensor->shape[0];
     if (tensor->type == ElementType::kInt8) {
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", {tokens_}, &scale_));
-      RNN_OPS_RETURN_IF_ERROR(table_.Resize(tensor->bytes(), reader->memory()));
-      std::copy(tensor->data, tensor->data + tensor->bytes(), table_.as<char>());
+      RNN_OPS_RETURN_IF_ERROR(reader->Share(*tensor, &table_));
     } else {
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("table", tensor->shape, &table_));
     }
@@ -231,8 +230,8 @@ class EmbeddingNode : public Node {
   Value* input_ = nullptr;
   Value* output_ = nullptr;
   int64_t tokens_ = 0;
-  Block table_;
-  Block scale_;  // of an int8 table: the rows are divided by these
+  SharedBlock table_;
+  SharedBlock scale_;  // of an int8 table: the rows are divided by these
 };
 
 // The float32 values of integers.

@@ -47,7 +47,7 @@ Status SetSizes(Program* program, bool has_time, const std::vector<int64_t>& dim
   value->rows = program->batch * (has_time ? program->max_time : 1);
   value->row_elements = CountElements(dims);
   const int64_t bytes = CountElements({value->rows, value->row_elements, 4});
-  const bool fits = value->row_elements >= 0 && bytes >= 0 && program->memory.Plan(bytes);
+  const bool fits = value->row_elements >= 0 && bytes >= 0 && program->weights->memory.Plan(bytes);
   return fits ? Status() : TooLarge(*program, "'" + value->name + "'");
 }
 
@@ -170,6 +170,7 @@ class Builder {
     program_.inputs.push_back(value.get());
     inputs_.insert(value.get());
     program_.input_shapes.push_back(ShapeOf(program_, *value));
+    program_.input_bytes.push_back(value->elements() * 4);
     program_.values.push_back(std::move(value));
     return Status();
   }
@@ -201,19 +202,24 @@ class Builder {
     if (value->type != ElementType::kFloat32) {
       return InvalidArgument("output '", name, "' is not float32");
     }
-    const bool in_place = inputs_.count(value) == 0 && written_.insert(value).second;
+    const bool is_part = program_.last_step && value->has_time;
+    const bool in_place = !is_part && inputs_.count(value) == 0 && written_.insert(value).second;
     if (!outputs_.insert(name).second) {
       return InvalidArgument("two outputs are named '", name, "'");
     }
     // Copied at the end of the call.
     if (!in_place) Need(value, static_cast<int64_t>(program_.nodes.size()));
-    program_.outputs.push_back({name, value, ShapeOf(program_, *value), in_place});
+    std::vector<int64_t> shape = ShapeOf(program_, *value);
+    if (is_part) shape.erase(shape.begin() + 1);
+    const int64_t elements = is_part ? program_.batch * value->row_elements : value->elements();
+    program_.outputs.push_back({name, value, std::move(shape), elements * 4, in_place});
     return Status();
   }
 
-  // Places the values of Note [Workspace], which are in the order of their nodes.
+  // Places the values of Note [Memory of values], which are in the order of their nodes.
   Status AllocateValues() {
-    program_.memory.ForgetPlan();
+    Memory* const memory = &program_.weights->memory;
+    memory->ForgetPlan();
     Places places;
     std::map<const Value*, int64_t> begins;
     std::multimap<int64_t, Value*> needed;  // by the last node
@@ -240,10 +246,10 @@ class Builder {
       }
       needed.emplace(value->last, value);
     }
-    RNN_OPS_RETURN_IF_ERROR(program_.workspace.Resize(places.bytes(), &program_.memory));
+    RNN_OPS_RETURN_IF_ERROR(program_.value_memory.Resize(places.bytes(), memory));
     for (const auto& value : program_.values) {
       const auto found = begins.find(value.get());
-      if (found != begins.end()) value->data = program_.workspace.as<char>() + found->second;
+      if (found != begins.end()) value->data = program_.value_memory.as<char>() + found->second;
     }
     return Status();
   }
@@ -296,7 +302,9 @@ Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, int 
   program->threads = threads;
   RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "batch_size", batch, &program->batch));
   RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "time", max_time, &program->max_time));
-  return Builder(file, program).Build();
+  RNN_OPS_RETURN_IF_ERROR(Builder(file, program).Build());
+  program->weights->complete = true;
+  return Status();
 }
 
 Status NodeReader::Inputs(size_t count, std::vector<Value*>* inputs, bool tokens) const {
@@ -380,19 +388,46 @@ Status NodeReader::Weights(const std::string& name, const StoredTensor** tensor)
   return Status();
 }
 
+Status NodeReader::FindWeights(const std::string& name, const std::vector<int64_t>& shape,
+                               bool optional, const StoredTensor** tensor) const {
+  RNN_OPS_RETURN_IF_ERROR(Weights(name, tensor));
+  if (*tensor == nullptr) {
+    return optional ? Status() : InvalidArgument("it has no weights '", name, "'");
+  }
+  if ((*tensor)->shape == shape && (*tensor)->type == ElementType::kFloat32) return Status();
+  return InvalidArgument("'", name, "' must be float32 of the shape ", ToText(shape),
+                         ", but its shape is ", ToText((*tensor)->shape));
+}
+
 Status NodeReader::Weights(const std::string& name, const std::vector<int64_t>& shape, Block* copy,
                            bool optional) const {
   const StoredTensor* tensor = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(Weights(name, &tensor));
-  if (tensor == nullptr) {
-    return optional ? Status() : InvalidArgument("it has no weights '", name, "'");
-  }
-  if (tensor->shape != shape || tensor->type != ElementType::kFloat32) {
-    return InvalidArgument("'", name, "' must be float32 of the shape ", ToText(shape),
-                           ", but its shape is ", ToText(tensor->shape));
-  }
+  RNN_OPS_RETURN_IF_ERROR(FindWeights(name, shape, optional, &tensor));
+  if (tensor == nullptr || !WritesWeights()) return Status();
   RNN_OPS_RETURN_IF_ERROR(copy->Resize(tensor->bytes(), memory()));
   if (tensor->bytes() > 0) std::memcpy(copy->as<void>(), tensor->data, tensor->bytes());
+  return Status();
+}
+
+Status NodeReader::Weights(const std::string& name, const std::vector<int64_t>& shape,
+                           SharedBlock* shared, bool optional) const {
+  const StoredTensor* tensor = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(FindWeights(name, shape, optional, &tensor));
+  return tensor == nullptr ? Status() : Share(*tensor, shared);
+}
+
+Status NodeReader::Share(int64_t bytes, SharedBlock* shared) const {
+  std::vector<Block>& blocks = program_.weights->blocks;
+  if (WritesWeights()) RNN_OPS_RETURN_IF_ERROR(blocks.emplace_back().Resize(bytes, memory()));
+  *shared = SharedBlock(blocks[program_.next_block++]);
+  return Status();
+}
+
+Status NodeReader::Share(const StoredTensor& tensor, SharedBlock* shared) const {
+  RNN_OPS_RETURN_IF_ERROR(Share(tensor.bytes(), shared));
+  if (WritesWeights() && tensor.bytes() > 0) {
+    std::memcpy(shared->as<void>(), tensor.data, tensor.bytes());
+  }
   return Status();
 }
 
@@ -437,10 +472,14 @@ Status NodeReader::NewState(size_t k, const std::vector<int64_t>& dims, State** 
   made->shape = dims;
   made->shape.insert(made->shape.begin(), program_.batch);
   made->elements = CountElements(made->shape);
-  for (Block& buffer : made->buffers) {
-    RNN_OPS_RETURN_IF_ERROR(
-        Allocate("the state '" + made->name + "'", {made->elements, sizeof(float)}, &buffer));
+  made->offset = program_.state_elements;
+  // In units of the alignment. A stream and a call need such memory.
+  const int64_t elements = (made->elements + 15) / 16 * 16;
+  const int64_t bytes = CountElements({2, program_.state_elements + elements, sizeof(float)});
+  if (made->elements < 0 || bytes < 0 || !memory()->HasRoom(bytes)) {
+    return TooLarge(program_, "the state '" + made->name + "'");
   }
+  program_.state_elements += elements;
   *state = made.get();
   program_.states.push_back(std::move(made));
   return Status();

@@ -110,28 +110,28 @@ std::string Reshape(const std::string& from, const std::string& to) {
          "\"], \"outputs\": [\"" + to + "\"]}";
 }
 
-// The values that lie in the workspace at once, each in a cache line. y is where the caller wants
-// it.
-int64_t ValuesInWorkspace(const std::string& nodes) {
+// The values that have memory of the program at once, each in a cache line. y is where the caller
+// wants it.
+int64_t ValuesInMemory(const std::string& nodes) {
   Program program;
   const Status status = Build(nodes, "y", {}, &program);
   EXPECT_TRUE(status.ok()) << status.message();
-  return program.workspace.bytes() / 64;
+  return program.value_memory.bytes() / 64;
 }
 
 TEST(Program, ValuesShareMemory) {
-  EXPECT_EQ(ValuesInWorkspace(Relu("x", "y")), 0);
+  EXPECT_EQ(ValuesInMemory(Relu("x", "y")), 0);
   const std::string chain = Relu("x", "a") + "," + Relu("a", "b") + "," + Relu("b", "c") + ",";
-  EXPECT_EQ(ValuesInWorkspace(chain + Relu("c", "y")), 1) << "an activation is in place";
-  EXPECT_EQ(ValuesInWorkspace(chain + Combine("a", "c", "y")), 2) << "a is needed later";
-  EXPECT_EQ(ValuesInWorkspace(Combine("x", "x", "a") + "," + Combine("x", "a", "b") + "," +
-                              Combine("x", "b", "c") + "," + Combine("x", "c", "y")),
+  EXPECT_EQ(ValuesInMemory(chain + Relu("c", "y")), 1) << "an activation is in place";
+  EXPECT_EQ(ValuesInMemory(chain + Combine("a", "c", "y")), 2) << "a is needed later";
+  EXPECT_EQ(ValuesInMemory(Combine("x", "x", "a") + "," + Combine("x", "a", "b") + "," +
+                           Combine("x", "b", "c") + "," + Combine("x", "c", "y")),
             2)
       << "a sum is not in place";
-  EXPECT_EQ(ValuesInWorkspace(Relu("x", "a") + "," + Reshape("a", "b") + "," + Relu("b", "y")), 1)
+  EXPECT_EQ(ValuesInMemory(Relu("x", "a") + "," + Reshape("a", "b") + "," + Relu("b", "y")), 1)
       << "a reshape copies nothing";
-  EXPECT_EQ(ValuesInWorkspace(Relu("x", "a") + "," + Reshape("a", "b") + "," + Relu("a", "c") +
-                              "," + Reshape("c", "d") + "," + Combine("b", "d", "y")),
+  EXPECT_EQ(ValuesInMemory(Relu("x", "a") + "," + Reshape("a", "b") + "," + Relu("a", "c") + "," +
+                           Reshape("c", "d") + "," + Combine("b", "d", "y")),
             2)
       << "a is needed later as b";
 }
