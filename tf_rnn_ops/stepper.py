@@ -28,6 +28,9 @@ __all__ = ["Stepper", "Tensor", "isa", "load"]
 
 _Array = npt.NDArray[Any]
 _Result = npt.NDArray[np.float32]
+_Rows = Iterable[int] | int | None
+# Instead of the number of a row.
+_ALL_ROWS = -1
 # An array, an array for each input, or {name of an input: array}.
 _Inputs = npt.ArrayLike | Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 
@@ -70,13 +73,28 @@ class _States(dict[str, _Array]):
         return dict, (dict(self),)
 
 
+class _Model:
+    """What a stepper and its clones share: the content of a file, and a lock for its updates."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    def turn(self) -> threading.Lock:
+        """The lock under which the content and the model of the calls change together. No call waits for it."""
+        if self._process != os.getpid():
+            # Another thread of the parent process may have had the lock.
+            self._lock, self._process = threading.Lock(), os.getpid()
+        return self._lock
+
+
 class Stepper:
     """A model that processes T steps of B streams in each call, and keeps the states in between.
 
     A stepper has a copy of the weights: it does not see later changes of a model. One thread may use a
-    stepper at a time; several steppers run side by side, and any thread may update() a stepper. A stepper can be
-    copied and pickled, with its states. A process that is forked while another thread calls or updates a stepper
-    cannot use that stepper.
+    stepper at a time; several steppers run side by side, and any thread may update() a stepper. A clone() shares the
+    weights. A stepper can be copied and pickled, with its states; these copies have weights of their own. A process
+    that is forked while another thread calls a stepper cannot use that stepper.
 
     Attributes:
         inputs: A tuple of Tensor.
@@ -84,6 +102,8 @@ class Stepper:
         batch_size: B.
         time: T, the steps of a call.
         threads: The most threads of a call.
+        metadata: The texts that save() or export() wrote into the file, a dict.
+        fingerprint: A text that differs for other weights or another graph; "" if the file has none.
 
     Example:
         >>> import keras
@@ -120,9 +140,9 @@ class Stepper:
             raise ValueError(
                 f"content must be the bytes of a file, but it is a {type(content).__name__}."
             )
-        self._content = bytes(content)
+        self._model = _Model(bytes(content))
         self._native = _native.new(
-            self._content, int(batch_size or 0), int(time or 0), int(threads)
+            self._model.content, int(batch_size or 0), int(time or 0), int(threads)
         )
         batch, steps, *lists = _native.describe(self._native)
         self._batch_size, self._time = int(batch), int(steps)
@@ -136,7 +156,52 @@ class Stepper:
         self._threads = int(threads)
         # The shape of the result of a call with one input and one output.
         self._shape = self._outputs[0].shape if len(lists[0]) == len(lists[1]) == 1 else None
-        self._lock, self._process = threading.Lock(), os.getpid()
+
+    def clone(self) -> "Stepper":
+        """Makes a stepper that shares the weights, and that has a copy of the states.
+
+        It costs the memory of its states and some hundred bytes, and about a microsecond. An update() of one of them is one
+        of all. Each of them may be closed first. Steppers that share weights may run in several threads at once. For
+        a new stream, clone a stepper that is never called, or reset() the clone.
+
+        Returns:
+            A Stepper of the same class.
+
+        Raises:
+            RuntimeError: Another thread uses the stepper.
+            ValueError: The stepper is closed.
+
+        Example:
+            >>> import keras
+            >>> import tf_rnn_ops.keras
+            >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4, name="gru")])
+            >>> stepper = tf_rnn_ops.keras.stepper(model)
+            >>> clients = {name: stepper.clone() for name in ("a", "b")}
+            >>> clients["a"](np.ones((1, 1, 3), "float32")).shape
+            (1, 4)
+            >>> clients["b"].states["gru_h"]
+            array([[0., 0., 0., 0.]], dtype=float32)
+        """
+        clone = type(self).__new__(type(self))
+        clone.__dict__.update(self.__dict__, _native=_native.clone(self._native))
+        return clone
+
+    def close(self) -> None:
+        """Frees the memory of the states, and that of the weights if no other stepper has them.
+
+        A stepper that is no longer referred to is closed too. After close(), each function that needs the states raises
+        a ValueError. A with statement closes a stepper at its end.
+
+        Raises:
+            RuntimeError: Another thread uses the stepper.
+        """
+        _native.close(self._native)
+
+    def __enter__(self) -> "Stepper":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -158,23 +223,43 @@ class Stepper:
     def threads(self) -> int:
         return self._threads
 
-    @overload
-    def __call__(self, inputs: _Inputs, out: _Result) -> _Result: ...
+    @property
+    def metadata(self) -> dict[str, str]:
+        return file_format.metadata(self._model.content)[0]
+
+    @property
+    def fingerprint(self) -> str:
+        return file_format.metadata(self._model.content)[1]
 
     @overload
     def __call__(
-        self, inputs: _Inputs, out: Sequence[_Result] | Mapping[str, _Result] | None = None
+        self, inputs: _Inputs, out: _Result, *, last_step: bool = False, idle: _Rows = None
+    ) -> _Result: ...
+
+    @overload
+    def __call__(
+        self,
+        inputs: _Inputs,
+        out: Sequence[_Result] | Mapping[str, _Result] | None = None,
+        *,
+        last_step: bool = False,
+        idle: _Rows = None,
     ) -> _Result | dict[str, _Result]: ...
 
-    def __call__(self, inputs: Any, out: Any = None) -> Any:
+    def __call__(
+        self, inputs: Any, out: Any = None, *, last_step: bool = False, idle: Any = None
+    ) -> Any:
         """Runs the next T steps of every stream.
 
         Args:
             inputs: An array, a list of arrays in the order of `inputs`, or {name: array}. Other dtypes are
                 converted as numpy converts to the same kind, float64 and bfloat16 to float32, and floats without a
-                fraction to int32.
+                fraction to int32. All of them may have fewer steps than T, such as those of a last block.
             out: Arrays for the results, in the same forms: float32, of the shapes of `outputs`, contiguous and
                 aligned. They must not overlap the inputs. None makes new ones.
+            last_step: Whether an output with steps is its last step only, [B, ...].
+            idle: Rows whose states do not move, in the forms of reset(): their outputs are zeros. Their inputs must be
+                valid numbers. None is no row.
 
         Returns:
             The output, an array; or with several outputs {name: array}.
@@ -183,33 +268,40 @@ class Stepper:
             ValueError: An array does not fit. The states are then those before the call.
             RuntimeError: Another thread uses the stepper. An update() of another thread raises no error.
         """
-        if self._shape is not None:
+        if self._shape is not None and idle is None and not last_step:
             result = np.empty(self._shape, np.float32) if out is None else out
             if _native.call(self._native, inputs, result):
                 return result
-        return self._call_converted(inputs, out)
+        return self._call_converted(inputs, out, last_step, idle)
 
-    def _call_converted(self, inputs: Any, out: Any) -> Any:
+    def _call_converted(self, inputs: Any, out: Any, last_step: bool, idle: Any) -> Any:
         of_list = "In the list of arrays, the" if isinstance(inputs, (list, tuple)) else "The"
+        values = given_arrays.in_order("inputs", self._inputs, inputs)
+        steps = given_arrays.steps_of(self._inputs, values, self._time)
         arrays = [
             given_arrays.converted(f"{of_list} input", tensor, value)
-            for tensor, value in zip(
-                self._inputs, given_arrays.in_order("inputs", self._inputs, inputs)
-            )
+            for tensor, value in zip(given_arrays.with_steps(self._inputs, steps), values)
         ]
+        outputs = given_arrays.with_steps(self._outputs, None if last_step else steps)
         if out is None:
-            results = [np.empty(tensor.shape, np.float32) for tensor in self._outputs]
+            results = [np.empty(tensor.shape, np.float32) for tensor in outputs]
         else:
-            results = given_arrays.in_order("out", self._outputs, out)
-            for tensor, array in zip(self._outputs, results):
+            results = given_arrays.in_order("out", outputs, out)
+            for tensor, array in zip(outputs, results):
                 given_arrays.check_out(tensor, array)
-        if not _native.call(self._native, *arrays, *results):
-            raise RuntimeError("The kernels do not accept the arrays of this call.")
+        if steps == self._time and idle is None and not last_step:
+            if not _native.call(self._native, *arrays, *results):
+                raise RuntimeError("The kernels do not accept the arrays of this call.")
+        else:
+            mask = np.zeros(0 if idle is None else self._batch_size, np.uint8)
+            if idle is not None:
+                mask[self._numbers_of("idle", idle)] = 1
+            _native.call_with(self._native, steps, int(last_step), mask, *arrays, *results)
         if len(results) == 1:
             return results[0]
         return {tensor.name: array for tensor, array in zip(self._outputs, results)}
 
-    def reset(self, rows: Iterable[int] | int | None = None) -> None:
+    def reset(self, rows: _Rows = None) -> None:
         """Begins new streams, whose states are zeros.
 
         Args:
@@ -221,7 +313,11 @@ class Stepper:
         """
         if rows is None:
             _native.reset(self._native)
-            return
+        else:
+            _native.reset(self._native, self._numbers_of("rows", rows))
+
+    def _numbers_of(self, argument: str, rows: Any) -> _Array:
+        """The numbers of rows of the batch, which an argument has in any form."""
         if isinstance(rows, Iterable) and not isinstance(
             rows, (np.ndarray, Mapping, str, bytes, bytearray)
         ):
@@ -235,14 +331,14 @@ class Stepper:
         numbers = np.atleast_1d(numbers)
         if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
             raise ValueError(
-                f"rows must be an integer, a list of integers or an array of {self._batch_size} bools, but they are "
+                f"{argument} must be an integer, a list of integers or an array of {self._batch_size} bools, but they are "
                 f"{rows!r}."
             )
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < self._batch_size:
             raise ValueError(
-                f"rows must be from 0 to {self._batch_size - 1}, but they are {rows!r}."
+                f"{argument} must be from 0 to {self._batch_size - 1}, but they are {rows!r}."
             )
-        _native.reset(self._native, np.ascontiguousarray(numbers, np.int64))
+        return np.ascontiguousarray(numbers, np.int64)
 
     @property
     def states(self) -> Mapping[str, _Array]:
@@ -253,35 +349,82 @@ class Stepper:
 
         Raises ValueError if a name or a shape is wrong, and RuntimeError if another thread uses the stepper.
         """
-        states = self._copy_states()
+        return self._copied_states(_ALL_ROWS)
+
+    @states.setter
+    def states(self, values: Mapping[str, Any]) -> None:
+        self._set_states("states", self._states, _ALL_ROWS, values)
+
+    def get_row(self, row: int) -> Mapping[str, _Array]:
+        """Copies the states of one row of the batch.
+
+        Args:
+            row: The number of the row.
+
+        Returns:
+            A dict {name: array of the shape [1, ...]} that cannot be changed: the `states` of a stepper of the same
+            model with a B of 1.
+
+        Raises:
+            ValueError: The row is not one of the batch.
+            RuntimeError: Another thread uses the stepper.
+        """
+        return self._copied_states(self._row(row))
+
+    def set_row(self, row: int, states: Mapping[str, Any]) -> None:
+        """Sets the states of one row of the batch; the other rows stay.
+
+        Args:
+            row: The number of the row.
+            states: A dict {name: array of the shape [1, ...]}, with the same rules as the dict that is assigned to `states`.
+
+        Raises:
+            ValueError: The row is not one of the batch, or a name or a shape is wrong.
+            RuntimeError: Another thread uses the stepper.
+        """
+        row = self._row(row)
+        self._set_states("states", self._states_of(row), row, states)
+
+    def _row(self, row: int) -> int:
+        numbers = self._numbers_of("row", row)
+        if numbers.size != 1:
+            raise ValueError(f"row must be one integer, but it is {row!r}.")
+        return int(numbers[0])
+
+    def _states_of(self, row: int) -> tuple[Tensor, ...]:
+        """The states of all rows, or of one."""
+        if row == _ALL_ROWS:
+            return self._states
+        return tuple(tensor._replace(shape=(1, *tensor.shape[1:])) for tensor in self._states)
+
+    def _copied_states(self, row: int) -> Mapping[str, _Array]:
+        states = self._copy_states(row)
         for array in states.values():
             array.setflags(write=False)
         return _States(states)
 
-    @states.setter
-    def states(self, values: Mapping[str, Any]) -> None:
-        if not isinstance(values, Mapping):
-            raise ValueError(
-                f"states must be a dict of arrays, but it is a {type(values).__name__}."
-            )
-        values = given_arrays.with_names_of(self._states, values)
-        arrays = [
-            (k, values[tensor.name])
-            for k, tensor in enumerate(self._states)
-            if tensor.name in values
-        ]
-        if not _native.set_states(self._native, *itertools.chain.from_iterable(arrays)):
-            converted = [
-                (k, given_arrays.converted("The state", self._states[k], a)) for k, a in arrays
-            ]
-            _native.set_states(self._native, *itertools.chain.from_iterable(converted))
-
-    def _copy_states(self) -> dict[str, _Array]:
-        states = {tensor.name: np.empty(tensor.shape, np.float32) for tensor in self._states}
-        _native.get_states(self._native, *states.values())
+    def _copy_states(self, row: int) -> dict[str, _Array]:
+        tensors = self._states_of(row)
+        states = {tensor.name: np.empty(tensor.shape, np.float32) for tensor in tensors}
+        _native.get_states(self._native, row, *states.values())
         return states
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def _set_states(
+        self, argument: str, tensors: Sequence[Tensor], row: int, values: Mapping[str, Any]
+    ) -> None:
+        if not isinstance(values, Mapping):
+            raise ValueError(
+                f"{argument} must be a dict of arrays, but it is a {type(values).__name__}."
+            )
+        values = given_arrays.with_names_of(tensors, values)
+        arrays = [
+            (k, values[tensor.name]) for k, tensor in enumerate(tensors) if tensor.name in values
+        ]
+        if not _native.set_states(self._native, row, *itertools.chain.from_iterable(arrays)):
+            converted = [(k, given_arrays.converted("The state", tensors[k], a)) for k, a in arrays]
+            _native.set_states(self._native, row, *itertools.chain.from_iterable(converted))
+
+    def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
         """Writes a file for load(), without the states.
 
         The file works with every B and T that the model accepts, also if this stepper has other ones: `export` with
@@ -289,22 +432,26 @@ class Stepper:
 
         Args:
             path: The file, which must not exist. Its parent folders are created.
+            metadata: Texts for `metadata`, a dict {key: text}. None is that of this stepper.
 
         Raises:
+            ValueError: metadata is not a dict of texts.
             FileExistsError: The file exists.
             OSError: It cannot be written.
         """
         content = self._current_content()
+        if metadata is not None:
+            content = file_format.with_metadata(content, metadata)
         with atomic_write.atomic_write(pathlib.Path(path).expanduser()) as unfinished:
             unfinished.write_bytes(content)
 
     def update(self, model: Any) -> None:
-        """Takes over a model, such as one with the weights of further training. The values of the states stay.
+        """Takes over a model, for this stepper and all that share its weights. The values of the states stay.
 
-        Any thread may update a stepper that another one calls. No call raises an error for it, and no step is lost:
-        a call that runs ends with the old model, and the next one uses the new model. Calls run while the update
-        prepares the model. For a file, that takes as long as load(); a Keras model is traced first, which takes some
-        tenths of a second or more. Then a call copies the states, or waits until they are copied.
+        Such as one with the weights of further training. Any thread may update a stepper that others call. No call
+        raises an error or waits for it, and no step is lost: a call that runs ends with the old model, and all later
+        ones use the new model. Calls run while the update prepares the model. For a file, that takes as long as load(); a
+        Keras model is traced first, which takes some tenths of a second or more.
 
         Args:
             model: A Keras model, or a file, its content as bytes, or a Stepper, which need neither TensorFlow nor
@@ -339,25 +486,18 @@ class Stepper:
             )
         else:
             content = models.content(model, self.batch_size, self.time, self.inputs)
-        with self._turn():
+        with self._model.turn():
             try:
                 _native.update(self._native, content)
             except ValueError as error:
                 if isinstance(model, (str, os.PathLike)):
                     raise ValueError(f"{model}: {error}") from None
                 raise
-            self._content = content
-
-    def _turn(self) -> threading.Lock:
-        """The lock under which the content and the model of the calls change together. No call waits for it."""
-        if self._process != os.getpid():
-            # Another thread of the parent process may have had the lock.
-            self._lock, self._process = threading.Lock(), os.getpid()
-        return self._lock
+            self._model.content = content
 
     def _current_content(self) -> bytes:
-        with self._turn():
-            content = self._content
+        with self._model.turn():
+            content = self._model.content
         return self._renamed(content)
 
     def _renamed(self, content: bytes) -> bytes:
@@ -372,8 +512,8 @@ class Stepper:
 
     def __getstate__(self) -> dict[str, Any]:
         sizes = {"batch_size": self._batch_size, "time": self._time, "threads": self._threads}
-        with self._turn():
-            content, states = self._content, self._copy_states()
+        with self._model.turn():
+            content, states = self._model.content, self._copy_states(_ALL_ROWS)
         return {"content": self._renamed(content), **sizes, "states": states}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

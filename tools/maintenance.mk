@@ -100,13 +100,13 @@ sanitize: $(TESTED) $(CONFIG)
 sanitize-quick: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=asan -- //tests/cc/fuzz/... //tests/cc/step/... \
-		-//tests/cc/fuzz:kernels_replay_test -//tests/cc/step:dense_test
+		-//tests/cc/fuzz:kernels_replay_test -//tests/cc/step:dense_test -//tests/cc/step:elementwise_test
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(TESTED) $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=tsan //tests/cc/core/... //tests/cc/cpu:dispatch_test \
-		//tests/cc/cpu:concurrent_kernels_test //tests/cc/step:rnn_step_test
+		//tests/cc/cpu:concurrent_kernels_test //tests/cc/step:rnn_step_test //tests/cc/step:streams_test
 
 exhaustive: $(CONFIG)
 	tools/need_gtest.sh

@@ -151,6 +151,31 @@ struct LinearRecurrenceProblem {
 
 using LinearRecurrenceArgs = CallArgs<LinearRecurrenceProblem>;
 
+// The functions of single elements, as in keras.activations.
+enum class ElementFunction : int32_t {
+  kRelu,
+  kTanh,
+  kSigmoid,
+  kHardSigmoid,
+  kExponential,
+  kSoftplus,
+  kSoftsign,
+  kElu,
+  kSelu,
+  kSilu,
+  kHardSilu,
+  kGelu,
+  kMish,
+};
+
+// A function with its parameters.
+struct Elementwise {
+  ElementFunction function;
+  float alpha;      // of kElu, and the slope of kRelu below the threshold
+  float threshold;  // of kRelu
+  float largest;    // of kRelu
+};
+
 // A dense layer: each row of the output is a row of the input times the kernel, plus the bias. The
 // kernel and the bias are packed once. A kernel is float32, or int8 with a scale for each column.
 struct DenseArgs {

@@ -24,7 +24,7 @@ class NodeReader {
   int64_t batch() const { return program_.batch; }
   int64_t max_time() const { return program_.max_time; }
   int threads() const { return program_.threads; }
-  Memory* memory() const { return &program_.memory; }
+  Memory* memory() const { return &program_.weights->memory; }
 
   template <typename T>
   Status Field(const std::string& name, T* value) const {
@@ -39,23 +39,48 @@ class NodeReader {
   Status Input(Value** input) const;
   // Adds output k, of shape [B, T, dims] or [B, dims].
   Status Output(size_t k, bool has_time, const std::vector<int64_t>& dims, Value** value);
+  // Output 0, which has the shape of an input. The node may write it over this input.
+  Status OutputOver(Value* input, Value** value);
+  // Output 0, which has the elements of an input in other dims. The node copies nothing if the
+  // output has an alias in a call.
+  Status OutputOfSameElements(Value* input, const std::vector<int64_t>& dims, Value** value);
   bool WantsOutput(size_t k) const;
 
   // The weights by their names in the node. *tensor is null if the node has no such weights.
   Status Weights(const std::string& name, const StoredTensor** tensor) const;
-  // Float32 weights of one shape, copied. With `optional` they may be absent.
+  // Float32 weights of one shape, copied for Make() if the node writes its weights. With `optional`
+  // they may be absent.
   Status Weights(const std::string& name, const std::vector<int64_t>& shape, Block* copy,
                  bool optional = false) const;
+  // The same, for all programs of the model.
+  Status Weights(const std::string& name, const std::vector<int64_t>& shape, SharedBlock* shared,
+                 bool optional = false) const;
+
+  // Whether this is the first program of the model. Only then Make() writes to shared memory, and
+  // tensors have data.
+  bool WritesWeights() const { return !program_.weights->complete; }
+  // Takes memory for all programs of the model.
+  Status Share(int64_t bytes, SharedBlock* shared) const;
+  // Takes memory for the data of a tensor, with a copy of them.
+  Status Share(const StoredTensor& tensor, SharedBlock* shared) const;
 
   // Returns InvalidArgument if the node has weights that were not read.
   Status CheckAllWeightsRead() const;
 
+  // Memory of `rows` times `row_bytes` bytes that the node needs only while it runs.
+  Status Scratch(const std::string& what, int64_t rows, int64_t row_bytes, Value** scratch);
   // Takes memory of the node for calls; its bytes are the product of `sizes`.
   Status Allocate(const std::string& what, const std::vector<int64_t>& sizes, Block* block);
   // Adds state k, [B, dims].
   Status NewState(size_t k, const std::vector<int64_t>& dims, State** state);
 
  private:
+  // Float32 weights of one shape, or null.
+  Status FindWeights(const std::string& name, const std::vector<int64_t>& shape, bool optional,
+                     const StoredTensor** tensor) const;
+
+  int64_t number() const { return static_cast<int64_t>(program_.nodes.size()); }  // of the node
+
   const ModelFile& file_;
   const Json& node_;
   Program& program_;
@@ -64,11 +89,11 @@ class NodeReader {
   mutable std::set<std::string> read_;  // the names of the weights
 };
 
-// A node of the class T.
-template <typename T>
-Status MakeNodeOf(NodeReader* reader, std::unique_ptr<Node>* node) {
+// A node of the class T. `args`: more arguments of its Make().
+template <typename T, typename... Args>
+Status MakeNodeOf(NodeReader* reader, std::unique_ptr<Node>* node, Args... args) {
   auto made = std::make_unique<T>();
-  RNN_OPS_RETURN_IF_ERROR(made->Make(reader));
+  RNN_OPS_RETURN_IF_ERROR(made->Make(reader, args...));
   *node = std::move(made);
   return Status();
 }

@@ -22,23 +22,26 @@ constexpr int64_t kMostQuantizedDepth = int64_t{1} << 17;
 class Product {
  public:
   Status Make(const float* kernel, const float* bias, int64_t rows, int64_t depth, int64_t columns,
-              Memory* memory) {
+              NodeReader* reader) {
     format_ = cpu::Kernels().dense_format(depth, columns);
     run_ = cpu::Kernels().dense;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, memory));
-    cpu::Kernels().dense_pack(&args_, kernel, bias);
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, reader));
+    if (reader->WritesWeights()) cpu::Kernels().dense_pack(&args_, kernel, bias);
     return Status();
   }
 
   // The same in int8, with a scale for each column of the kernel. See KernelTable.
   Status MakeQuantized(const int8_t* kernel, const float* scales, const float* bias, float epsilon,
-                       int64_t rows, int64_t depth, int64_t columns, Memory* memory) {
+                       int64_t rows, int64_t depth, int64_t columns, NodeReader* reader) {
     format_ = cpu::Kernels().quantized_dense_format(depth, columns);
     run_ = cpu::Kernels().quantized_dense;
     epsilon_ = epsilon;
-    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, memory));
-    RNN_OPS_RETURN_IF_ERROR(quantized_.Resize(rows * format_.row_bytes, memory));
-    cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
+    RNN_OPS_RETURN_IF_ERROR(SetSizes(rows, depth, columns, reader));
+    RNN_OPS_RETURN_IF_ERROR(
+        reader->Scratch("its rows in int8", rows, format_.row_bytes, &quantized_));
+    if (reader->WritesWeights()) {
+      cpu::Kernels().quantized_dense_pack(&args_, kernel, scales, bias);
+    }
     return Status();
   }
 
@@ -46,13 +49,14 @@ class Product {
   void Set(int64_t i, const float* input, float* output) {
     inputs()[i] = input;
     outputs()[i] = output;
-    if (quantized_.bytes() == 0) return;
-    char* const row = quantized_.as<char>() + i * format_.row_bytes;
+    if (quantized_ == nullptr) return;
+    char* const row = static_cast<char*>(quantized_->data) + i * format_.row_bytes;
     cpu::Kernels().quantize_row(input, args_.depth, epsilon_, row);
     inputs()[i] = row;
   }
 
   void Run(Team* team) const {
+    if (team->num_threads() == 1) return run_(&args_, 0, format_.panels);
     const cpu::ParallelFor parallel = cpu::ParallelForOf(team);
     const int64_t ns = std::max(cpu::NsToMultiply(args_.rows * args_.depth * args_.columns),
                                 cpu::NsToRead(format_.bytes));
@@ -75,8 +79,9 @@ class Product {
   }
 
  private:
-  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, Memory* memory) {
-    RNN_OPS_RETURN_IF_ERROR(packed_.Resize(format_.bytes, memory));
+  Status SetSizes(int64_t rows, int64_t depth, int64_t columns, NodeReader* reader) {
+    Memory* const memory = reader->memory();
+    RNN_OPS_RETURN_IF_ERROR(reader->Share(format_.bytes, &packed_));
     RNN_OPS_RETURN_IF_ERROR(input_.Resize(rows * int64_t{sizeof(void*)}, memory));
     RNN_OPS_RETURN_IF_ERROR(output_.Resize(rows * int64_t{sizeof(void*)}, memory));
     args_ = {rows, depth, columns, inputs(), outputs(), packed_.as<void>(), rows == 1};
@@ -88,10 +93,10 @@ class Product {
   cpu::DenseFormat format_ = {};
   cpu::DenseArgs args_ = {};
   void (*run_)(const cpu::DenseArgs* args, int64_t begin, int64_t end) = nullptr;
-  Block packed_;
+  SharedBlock packed_;
   float epsilon_ = 0;
-  Block quantized_;       // the rows of a call in int8, or nothing
-  Block input_, output_;  // a pointer to each row
+  Value* quantized_ = nullptr;  // the rows of a call in int8
+  Block input_, output_;        // a pointer to each row
 };
 
 // A dense layer. In int8 it computes as Keras's layers after quantize("int8").
@@ -119,8 +124,7 @@ class DenseNode : public Node {
     } else {
       Block kernel;
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {depth, columns}, &kernel));
-      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns,
-                           reader->memory());
+      return product_.Make(kernel.as<float>(), bias.as<float>(), rows_, depth, columns, reader);
     }
   }
 
@@ -147,7 +151,7 @@ class DenseNode : public Node {
     }
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel_scale", {columns}, &scales));
     return product_.MakeQuantized(reinterpret_cast<const int8_t*>(kernel.data), scales.as<float>(),
-                                  bias, epsilon, rows_, depth, columns, reader->memory());
+                                  bias, epsilon, rows_, depth, columns, reader);
   }
 
   Value* input_ = nullptr;
@@ -160,10 +164,9 @@ class DenseNode : public Node {
 class ConvNode : public Node {
  public:
   Status Make(NodeReader* reader) {
-    int64_t groups = 0;
     RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
     RNN_OPS_RETURN_IF_ERROR(reader->Field("dilation", &dilation_));
-    RNN_OPS_RETURN_IF_ERROR(reader->Field("groups", &groups));
+    RNN_OPS_RETURN_IF_ERROR(reader->Field("groups", &groups_));
     const StoredTensor* tensor = nullptr;
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", &tensor));
     if (tensor == nullptr || tensor->shape.size() != 3) {
@@ -175,88 +178,137 @@ class ConvNode : public Node {
     width_ = tensor->shape[0];
     channels_ = input_->columns();
     const int64_t columns = tensor->shape[2];
-    if (width_ < 1 || channels_ < 1 || columns < 1 || groups < 1 || dilation_ < 1 ||
-        channels_ % groups != 0 || columns % groups != 0 ||
+    if (width_ < 1 || channels_ < 1 || columns < 1 || groups_ < 1 || dilation_ < 1 ||
+        channels_ % groups_ != 0 || columns % groups_ != 0 ||
         CountElements({width_, dilation_, channels_}) < 0) {
       return InvalidArgument("its sizes, groups and dilation do not fit each other");
     }
-    in_group_ = channels_ / groups;
-    out_group_ = columns / groups;
-    Block kernel, bias;
-    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", {width_, in_group_, columns}, &kernel));
-    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias, /*optional=*/true));
     memory_ = (width_ - 1) * dilation_;
-    if (memory_ > 0) RNN_OPS_RETURN_IF_ERROR(reader->NewState(0, {memory_, channels_}, &state_));
-    RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {columns}, &output_));
     batch_ = reader->batch();
     time_ = reader->max_time();
-    copies_ = groups > 1 || dilation_ > 1;
-    const int64_t depth = width_ * in_group_, rows = batch_ * time_;
-    RNN_OPS_RETURN_IF_ERROR(
-        reader->Allocate("its memory of steps", {batch_, memory_ + time_, channels_, 4}, &steps_));
-    if (copies_) {
-      RNN_OPS_RETURN_IF_ERROR(reader->Allocate("its windows", {rows, depth, 4}, &window_));
-    }
-    products_.resize(groups);
-    std::vector<float> part(depth * out_group_);
-    for (int64_t g = 0; g < groups; ++g) {
-      for (int64_t k = 0; k < depth; ++k) {
-        const float* row = kernel.as<float>() + k * columns + g * out_group_;
-        std::copy(row, row + out_group_, part.data() + k * out_group_);
-      }
-      const float* of_group = bias.bytes() == 0 ? nullptr : bias.as<float>() + g * out_group_;
-      RNN_OPS_RETURN_IF_ERROR(
-          products_[g].Make(part.data(), of_group, rows, depth, out_group_, reader->memory()));
-    }
-    return Status();
+    if (memory_ > 0) RNN_OPS_RETURN_IF_ERROR(reader->NewState(0, {memory_, channels_}, &state_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {columns}, &output_));
+    return IsDepthwise() ? MakeDepthwise(reader) : MakeProducts(reader);
   }
 
   Status Run(const Call& call) override {
-    const int64_t row = (memory_ + time_) * channels_;
-    for (int64_t b = 0; b < batch_; ++b) {
-      float* const steps = steps_.as<float>() + b * row;
-      if (memory_ > 0) {
-        std::memcpy(steps, call.before(*state_) + b * memory_ * channels_, memory_ * channels_ * 4);
-      }
-      std::memcpy(steps + memory_ * channels_, input_->in() + b * time_ * channels_,
-                  time_ * channels_ * 4);
-      if (memory_ > 0) {
-        std::memcpy(call.after(*state_) + b * memory_ * channels_, steps + time_ * channels_,
-                    memory_ * channels_ * 4);
-      }
+    if (IsDepthwise()) {
+      RunDepthwise(call);
+    } else {
+      for (int64_t g = 0; g < groups_; ++g) RunGroup(g, call);
     }
-    for (size_t g = 0; g < products_.size(); ++g) RunGroup(static_cast<int64_t>(g), call);
+    if (memory_ > 0) KeepSteps(call);
     return Status();
   }
 
  private:
-  void RunGroup(int64_t g, const Call& call) {
-    const int64_t columns = output_->columns();
-    for (int64_t i = 0; i < batch_ * time_; ++i) {
-      const int64_t first = i / time_ * (memory_ + time_) + i % time_;
-      const float* window = steps_.as<float>() + first * channels_;
-      if (copies_) {
-        float* const copy = window_.as<float>() + i * width_ * in_group_;
-        for (int64_t k = 0; k < width_; ++k) {
-          const float* from = window + k * dilation_ * channels_ + g * in_group_;
-          std::copy(from, from + in_group_, copy + k * in_group_);
-        }
-        window = copy;
+  bool IsDepthwise() const { return groups_ == channels_ && groups_ == output_->columns(); }
+
+  std::vector<int64_t> KernelShape() const {
+    return {width_, channels_ / groups_, output_->columns()};
+  }
+
+  Status MakeDepthwise(NodeReader* reader) {
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", KernelShape(), &kernel_));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {channels_}, &bias_, /*optional=*/true));
+    if (bias_.bytes() == 0) {  // zeros
+      RNN_OPS_RETURN_IF_ERROR(reader->Share(channels_ * int64_t{sizeof(float)}, &bias_));
+    }
+    return reader->Scratch("its pointers", width_, sizeof(void*), &window_);
+  }
+
+  Status MakeProducts(NodeReader* reader) {
+    const int64_t columns = output_->columns(), out_group = columns / groups_;
+    const int64_t depth = width_ * (channels_ / groups_), rows = batch_ * time_;
+    Block kernel, bias;
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", KernelShape(), &kernel));
+    RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias, /*optional=*/true));
+    RNN_OPS_RETURN_IF_ERROR(
+        reader->Scratch("its windows", CopiedSteps() * batch_, depth * 4, &window_));
+    products_.resize(groups_);
+    std::vector<float> part(depth * out_group);
+    for (int64_t g = 0; g < groups_; ++g) {
+      for (int64_t k = 0; reader->WritesWeights() && k < depth; ++k) {
+        const float* row = kernel.as<float>() + k * columns + g * out_group;
+        std::copy(row, row + out_group, part.data() + k * out_group);
       }
-      products_[g].Set(i, window, output_->out() + i * columns + g * out_group_);
+      const float* of_group = bias.bytes() == 0 ? nullptr : bias.as<float>() + g * out_group;
+      RNN_OPS_RETURN_IF_ERROR(
+          products_[g].Make(part.data(), of_group, rows, depth, out_group, reader));
+    }
+    return Status();
+  }
+
+  // The first steps of a call whose windows are copied. Those of later steps are where the input
+  // is.
+  int64_t CopiedSteps() const {
+    return groups_ == 1 && dilation_ == 1 ? std::min(memory_, time_) : time_;
+  }
+
+  // The inputs of step t, which is before the call if t < 0.
+  const float* StepOf(int64_t b, int64_t t, const Call& call) const {
+    return t < 0 ? call.before(*state_) + (b * memory_ + memory_ + t) * channels_
+                 : input_->in() + (b * time_ + t) * channels_;
+  }
+
+  void RunDepthwise(const Call& call) {
+    const float** const steps = static_cast<const float**>(window_->data);
+    for (int64_t b = 0; b < batch_; ++b) {
+      for (int64_t t = 0; t < time_; ++t) {
+        for (int64_t k = 0; k < width_; ++k)
+          steps[k] = StepOf(b, t + k * dilation_ - memory_, call);
+        cpu::Kernels().depthwise(steps, kernel_.as<float>(), bias_.as<float>(), width_, channels_,
+                                 output_->out() + (b * time_ + t) * channels_);
+      }
+    }
+  }
+
+  void RunGroup(int64_t g, const Call& call) {
+    const int64_t columns = output_->columns(), out_group = columns / groups_;
+    const int64_t in_group = channels_ / groups_, copied = CopiedSteps();
+    float* copy = window_->out();
+    for (int64_t b = 0; b < batch_; ++b) {
+      for (int64_t t = 0; t < time_; ++t) {
+        const int64_t row = b * time_ + t;
+        const float* window = nullptr;
+        if (t < copied) {
+          window = copy;
+          for (int64_t k = 0; k < width_; ++k, copy += in_group) {
+            const float* from = StepOf(b, t + k * dilation_ - memory_, call) + g * in_group;
+            std::copy(from, from + in_group, copy);
+          }
+        } else {
+          window = StepOf(b, t - memory_, call);
+        }
+        products_[g].Set(row, window, output_->out() + row * columns + g * out_group);
+      }
     }
     products_[g].Run(call.team);
+  }
+
+  // The state after the call: the last steps.
+  void KeepSteps(const Call& call) const {
+    for (int64_t b = 0; b < batch_; ++b) {
+      float* const after = call.after(*state_) + b * memory_ * channels_;
+      const int64_t old = std::max<int64_t>(0, memory_ - time_);  // steps of the state before
+      if (old > 0) {
+        const float* const before = StepOf(b, -old, call);
+        std::copy(before, before + old * channels_, after);
+      }
+      const float* const end = StepOf(b, time_ - 1, call) + channels_;
+      std::copy(end - (memory_ - old) * channels_, end, after + old * channels_);
+    }
   }
 
   Value* input_ = nullptr;
   Value* output_ = nullptr;
   State* state_ = nullptr;
   int64_t batch_ = 0, time_ = 0, memory_ = 0;
-  int64_t width_ = 0, dilation_ = 0, channels_ = 0, in_group_ = 0, out_group_ = 0;
-  bool copies_ = false;  // whether a window is not contiguous in steps_
-  Block steps_;          // [B, memory + T, C]
-  Block window_;         // [B*T, width, C / groups]
-  std::vector<Product> products_;
+  int64_t width_ = 0, dilation_ = 0, channels_ = 0, groups_ = 0;
+  SharedBlock kernel_, bias_;      // of a depthwise convolution
+  std::vector<Product> products_;  // a product for each group otherwise
+  // [B * CopiedSteps(), width, C / groups], or pointers to [width] steps.
+  Value* window_ = nullptr;
 };
 
 }  // namespace

@@ -57,21 +57,44 @@ Status CheckCovered(std::string_view data, const std::map<std::string, StoredTen
   return InvalidArgument("it has ", size, " bytes of tensors instead of ", total);
 }
 
-// The graph in the metadata.
-Status ReadGraph(const Json& metadata, Json* graph) {
-  std::string format, version, text;
+// The text of a field, or "" if there is none.
+Status ReadOptional(const Json& metadata, const char* name, std::string* text) {
+  return metadata.Find(name) == nullptr ? Status() : ReadField(metadata, name, text);
+}
+
+Status ReadOwnMetadata(const std::string& text, std::map<std::string, std::string>* own) {
+  Json json;
+  RNN_OPS_RETURN_IF_ERROR(ParseJson(text, &json));
+  if (json.kind() != Json::Kind::kObject) {
+    return InvalidArgument("the field 'metadata' must be an object of texts");
+  }
+  for (const auto& [key, value] : json.fields()) {
+    RNN_OPS_RETURN_IF_ERROR(Read(value, "the metadata '" + key + "'", &(*own)[key]));
+  }
+  return Status();
+}
+
+// The graph, and what the file tells about itself.
+Status ReadMetadata(const Json& metadata, ModelFile* file) {
+  std::string text, own;
+  RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "graph", &text));
+  RNN_OPS_RETURN_IF_ERROR(ParseJson(text, &file->graph));
+  RNN_OPS_RETURN_IF_ERROR(ReadOptional(metadata, "fingerprint", &file->fingerprint));
+  RNN_OPS_RETURN_IF_ERROR(ReadOptional(metadata, "metadata", &own));
+  return own.empty() ? Status() : ReadOwnMetadata(own, &file->metadata);
+}
+
+// Sets *version to the version of the format if it is another one.
+Status CheckFormat(const Json& metadata, std::string* other_version) {
+  std::string format, version;
   RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "format", &format));
   if (format != kFileFormat) return InvalidArgument("its format is '", format, "'");
   RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "version", &version));
-  if (version != std::to_string(kFileVersion)) {
-    return InvalidArgument("its version is '", version, "', and this library reads version ",
-                           kFileVersion);
-  }
-  RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "graph", &text));
-  return ParseJson(text, graph);
+  if (version != std::to_string(kFileVersion)) *other_version = version;
+  return Status();
 }
 
-Status ReadParts(const void* bytes, size_t size, ModelFile* file) {
+Status ReadParts(const void* bytes, size_t size, ModelFile* file, std::string* other_version) {
   uint64_t length = 0;
   if (bytes == nullptr || size < kLengthBytes) return InvalidArgument("it has ", size, " bytes");
   std::memcpy(&length, bytes, sizeof(length));
@@ -85,7 +108,9 @@ Status ReadParts(const void* bytes, size_t size, ModelFile* file) {
   const std::string_view data = all.substr(kLengthBytes + length);
   const Json* const metadata = header.Find("__metadata__");
   if (metadata == nullptr) return InvalidArgument("its header has no metadata");
-  RNN_OPS_RETURN_IF_ERROR(ReadGraph(*metadata, &file->graph));
+  RNN_OPS_RETURN_IF_ERROR(CheckFormat(*metadata, other_version));
+  if (!other_version->empty()) return Status();
+  RNN_OPS_RETURN_IF_ERROR(ReadMetadata(*metadata, file));
   for (const auto& [name, entry] : header.fields()) {
     if (name == "__metadata__") continue;
     StoredTensor& tensor = file->tensors[name];
@@ -106,7 +131,14 @@ int64_t CountElements(const std::vector<int64_t>& shape) {
 }
 
 Status ReadModelFile(const void* bytes, size_t size, ModelFile* file) {
-  const Status status = ReadParts(bytes, size, file);
+  std::string other_version;
+  const Status status = ReadParts(bytes, size, file, &other_version);
+  if (!other_version.empty()) {
+    return InvalidArgument("The file has version '", other_version,
+                           "' of its format, and this library reads version '", kFileVersion,
+                           "': export the model again with this version of tf_rnn_ops, or read the "
+                           "file with the version that wrote it.");
+  }
   if (status.ok()) return status;
   return InvalidArgument(
       "The file is not one that export() wrote for tf_rnn_ops.stepper: ", status.message(), ".");

@@ -36,6 +36,9 @@ struct StoredTensor {
 struct ModelFile {
   std::map<std::string, StoredTensor> tensors;
   Json graph;
+  // What the caller of export() wrote, and the fingerprint of the writer.
+  std::map<std::string, std::string> metadata;
+  std::string fingerprint;
 };
 
 // Reads a file. Nothing outside of the `size` bytes is read, whatever they are.

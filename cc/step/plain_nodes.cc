@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "cc/cpu/dispatch/dispatch.h"
+#include "cc/cpu/dispatch/kernel_table.h"
+#include "cc/cpu/kernel_args.h"
 #include "cc/step/builder.h"
 
 namespace rnn_ops::step {
@@ -16,121 +19,76 @@ namespace {
 
 // ---- Activations ----
 
-// The parameters of activations that have some; see keras.activations.
-struct Shape {
-  float alpha = 0.0f;  // negative_slope or alpha
-  float largest = 0.0f;
-  float threshold = 0.0f;
-};
-
-using Activate = void (*)(const float* x, float* y, int64_t rows, int64_t columns,
-                          const Shape& shape);
-
-// An activation of single elements.
-template <float (*kFunction)(float, const Shape&)>
-void Each(const float* x, float* y, int64_t rows, int64_t columns, const Shape& shape) {
-  for (int64_t i = 0; i < rows * columns; ++i) y[i] = kFunction(x[i], shape);
-}
-
-float Relu(float x, const Shape& s) {
-  if (std::isnan(x)) return x;
-  if (x > s.threshold) return std::min(x, s.largest);
-  return s.alpha == 0.0f ? 0.0f : s.alpha * (x - s.threshold);  // x may be infinite
-}
-float Tanh(float x, const Shape&) { return std::tanh(x); }
-float Sigmoid(float x, const Shape&) { return 1.0f / (1.0f + std::exp(-x)); }
-float HardSigmoid(float x, const Shape&) {
-  return std::isnan(x) ? x : std::clamp(x / 6.0f + 0.5f, 0.0f, 1.0f);
-}
-float Exponential(float x, const Shape&) { return std::exp(x); }
-float Softplus(float x, const Shape&) {
-  return std::log1p(std::exp(-std::fabs(x))) + (std::isnan(x) ? x : std::max(x, 0.0f));
-}
-float Softsign(float x, const Shape&) { return x / (1.0f + std::fabs(x)); }
-float Elu(float x, const Shape& s) { return x > 0.0f ? x : s.alpha * std::expm1(x); }
-float Selu(float x, const Shape&) {
-  constexpr float kScale = 1.0507009873554805f, kAlpha = 1.6732632423543772f;
-  return kScale * (x > 0.0f ? x : kAlpha * std::expm1(x));
-}
-float Silu(float x, const Shape&) { return x / (1.0f + std::exp(-x)); }
-float HardSilu(float x, const Shape& s) { return x * HardSigmoid(x, s); }
-float Gelu(float x, const Shape&) { return 0.5f * x * (1.0f + std::erf(x * 0.70710678f)); }
-float Mish(float x, const Shape& s) { return x * std::tanh(Softplus(x, s)); }
-
-template <bool kLog>
-void Softmax(const float* x, float* y, int64_t rows, int64_t columns, const Shape&) {
-  for (int64_t r = 0; r < rows; ++r, x += columns, y += columns) {
-    float largest = x[0];
-    for (int64_t c = 1; c < columns; ++c) largest = std::max(largest, x[c]);
-    // WHY: a sum in float would lose the small terms of many classes.
-    double sum = 0.0;
-    for (int64_t c = 0; c < columns; ++c) {
-      const float power = std::exp(x[c] - largest);
-      sum += power;
-      y[c] = kLog ? x[c] - largest : power;
-    }
-    // WHY not log of a double: it needs a newer libc than TensorFlow's.
-    const float log = std::log(static_cast<float>(sum)), factor = static_cast<float>(1.0 / sum);
-    for (int64_t c = 0; c < columns; ++c) y[c] = kLog ? y[c] - log : y[c] * factor;
-  }
-}
-
-const std::map<std::string, Activate>& Activations() {
-  static const auto* const activations = new std::map<std::string, Activate>{
-      {"relu", Each<Relu>},
-      {"tanh", Each<Tanh>},
-      {"sigmoid", Each<Sigmoid>},
-      {"hard_sigmoid", Each<HardSigmoid>},
-      {"exponential", Each<Exponential>},
-      {"softplus", Each<Softplus>},
-      {"softsign", Each<Softsign>},
-      {"elu", Each<Elu>},
-      {"selu", Each<Selu>},
-      {"silu", Each<Silu>},
-      {"hard_silu", Each<HardSilu>},
-      {"gelu", Each<Gelu>},
-      {"mish", Each<Mish>},
-      {"softmax", Softmax<false>},
-      {"log_softmax", Softmax<true>},
+const std::map<std::string, cpu::ElementFunction>& ElementFunctions() {
+  using F = cpu::ElementFunction;
+  static const auto* const functions = new std::map<std::string, F>{
+      {"relu", F::kRelu},
+      {"tanh", F::kTanh},
+      {"sigmoid", F::kSigmoid},
+      {"hard_sigmoid", F::kHardSigmoid},
+      {"exponential", F::kExponential},
+      {"softplus", F::kSoftplus},
+      {"softsign", F::kSoftsign},
+      {"elu", F::kElu},
+      {"selu", F::kSelu},
+      {"silu", F::kSilu},
+      {"hard_silu", F::kHardSilu},
+      {"gelu", F::kGelu},
+      {"mish", F::kMish},
   };
-  return *activations;
+  return *functions;
 }
 
+// A function of each element.
 class ActivationNode : public Node {
  public:
-  Status Make(NodeReader* reader) {
-    std::string name;
+  Status Make(NodeReader* reader, cpu::ElementFunction function) {
     RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
-    RNN_OPS_RETURN_IF_ERROR(reader->Field("activation", &name));
-    const auto found = Activations().find(name);
-    if (found == Activations().end()) {
-      return InvalidArgument("its activation '", name, "' is unknown");
-    }
-    activate_ = found->second;
-    if (input_->dims.empty() && name.find("softmax") != std::string::npos) {
-      return InvalidArgument("softmax needs features, and its input has one number a step");
-    }
-    shape_.largest = INFINITY;
-    if (reader->Has("alpha")) RNN_OPS_RETURN_IF_ERROR(reader->Field("alpha", &shape_.alpha));
-    if (reader->Has("largest")) RNN_OPS_RETURN_IF_ERROR(reader->Field("largest", &shape_.largest));
-    if (reader->Has("threshold")) {
-      RNN_OPS_RETURN_IF_ERROR(reader->Field("threshold", &shape_.threshold));
-    }
-    return reader->Output(0, input_->has_time, input_->dims, &output_);
+    function_ = {function, /*alpha=*/0.0f, /*threshold=*/0.0f, /*largest=*/INFINITY};
+    const auto read = [reader](const char* name, float* value) {
+      return reader->Has(name) ? reader->Field(name, value) : Status();
+    };
+    RNN_OPS_RETURN_IF_ERROR(read("alpha", &function_.alpha));
+    RNN_OPS_RETURN_IF_ERROR(read("threshold", &function_.threshold));
+    RNN_OPS_RETURN_IF_ERROR(read("largest", &function_.largest));
+    return reader->OutputOver(input_, &output_);
   }
 
   Status Run(const Call&) override {
-    const int64_t columns = input_->columns();
-    if (input_->elements() == 0) return Status();
-    activate_(input_->in(), output_->out(), input_->elements() / columns, columns, shape_);
+    cpu::Kernels().activate(&function_, input_->in(), output_->out(), input_->elements());
     return Status();
   }
 
  private:
   Value* input_ = nullptr;
   Value* output_ = nullptr;
-  Activate activate_ = nullptr;
-  Shape shape_;
+  cpu::Elementwise function_ = {};
+};
+
+// Softmax of each row, or its logarithm.
+class SoftmaxNode : public Node {
+ public:
+  Status Make(NodeReader* reader, bool log) {
+    log_ = log;
+    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
+    if (input_->dims.empty()) {
+      return InvalidArgument("softmax needs features, and its input has one number a step");
+    }
+    return reader->OutputOver(input_, &output_);
+  }
+
+  Status Run(const Call&) override {
+    const int64_t columns = input_->columns();
+    for (int64_t i = 0; i < input_->elements(); i += columns) {
+      cpu::Kernels().softmax(log_, input_->in() + i, output_->out() + i, columns);
+    }
+    return Status();
+  }
+
+ private:
+  Value* input_ = nullptr;
+  Value* output_ = nullptr;
+  bool log_ = false;
 };
 
 // ---- Normalization ----
@@ -143,7 +101,7 @@ class ScaleNode : public Node {
     const std::vector<int64_t> shape = {input_->columns()};
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", shape, &scale_));
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("offset", shape, &offset_));
-    return reader->Output(0, input_->has_time, input_->dims, &output_);
+    return reader->OutputOver(input_, &output_);
   }
 
   Status Run(const Call&) override {
@@ -159,7 +117,7 @@ class ScaleNode : public Node {
  private:
   Value* input_ = nullptr;
   Value* output_ = nullptr;
-  Block scale_, offset_;
+  SharedBlock scale_, offset_;
 };
 
 // The mean of value(c) for all c below count. Four sums, because an addition takes some cycles.
@@ -188,7 +146,7 @@ class NormNode : public Node {
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", shape, &scale_));
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("offset", shape, &offset_));
     if (input_->columns() < 1) return InvalidArgument("its sizes must be at least 1");
-    return reader->Output(0, input_->has_time, input_->dims, &output_);
+    return reader->OutputOver(input_, &output_);
   }
 
   Status Run(const Call&) override {
@@ -217,7 +175,7 @@ class NormNode : public Node {
   Value* output_ = nullptr;
   float epsilon_ = 0.0f;
   bool centered_ = false;
-  Block scale_, offset_;
+  SharedBlock scale_, offset_;
 };
 
 // ---- Embedding ----
@@ -236,8 +194,7 @@ class EmbeddingNode : public Node {
     tokens_ = tensor->shape[0];
     if (tensor->type == ElementType::kInt8) {
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("scale", {tokens_}, &scale_));
-      RNN_OPS_RETURN_IF_ERROR(table_.Resize(tensor->bytes(), reader->memory()));
-      std::copy(tensor->data, tensor->data + tensor->bytes(), table_.as<char>());
+      RNN_OPS_RETURN_IF_ERROR(reader->Share(*tensor, &table_));
     } else {
       RNN_OPS_RETURN_IF_ERROR(reader->Weights("table", tensor->shape, &table_));
     }
@@ -273,8 +230,8 @@ class EmbeddingNode : public Node {
   Value* input_ = nullptr;
   Value* output_ = nullptr;
   int64_t tokens_ = 0;
-  Block table_;
-  Block scale_;  // of an int8 table: the rows are divided by these
+  SharedBlock table_;
+  SharedBlock scale_;  // of an int8 table: the rows are divided by these
 };
 
 // The float32 values of integers.
@@ -413,11 +370,15 @@ class ReshapeNode : public Node {
     if (CountElements(dims) != input_->row_elements) {
       return InvalidArgument("its input has ", input_->row_elements, " features");
     }
-    return reader->Output(0, input_->has_time, dims, &output_);
+    return reader->OutputOfSameElements(input_, dims, &output_);
   }
 
   Status Run(const Call&) override {
-    std::copy(input_->in(), input_->in() + input_->elements(), output_->out());
+    if (output_->alias != nullptr) {
+      output_->data = input_->data;
+    } else {
+      std::copy(input_->in(), input_->in() + input_->elements(), output_->out());
+    }
     return Status();
   }
 
@@ -455,7 +416,16 @@ class LastStepNode : public Node {
 }  // namespace
 
 Status MakeActivationNode(NodeReader* reader, std::unique_ptr<Node>* node) {
-  return MakeNodeOf<ActivationNode>(reader, node);
+  std::string name;
+  RNN_OPS_RETURN_IF_ERROR(reader->Field("activation", &name));
+  if (name == "softmax" || name == "log_softmax") {
+    return MakeNodeOf<SoftmaxNode>(reader, node, /*log=*/name == "log_softmax");
+  }
+  const auto found = ElementFunctions().find(name);
+  if (found == ElementFunctions().end()) {
+    return InvalidArgument("its activation '", name, "' is unknown");
+  }
+  return MakeNodeOf<ActivationNode>(reader, node, found->second);
 }
 
 Status MakeScaleNode(NodeReader* reader, std::unique_ptr<Node>* node) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -46,8 +47,13 @@ Status SetSizes(Program* program, bool has_time, const std::vector<int64_t>& dim
   value->rows = program->batch * (has_time ? program->max_time : 1);
   value->row_elements = CountElements(dims);
   const int64_t bytes = CountElements({value->rows, value->row_elements, 4});
-  const bool fits = value->row_elements >= 0 && bytes >= 0 && program->memory.Plan(bytes);
+  const bool fits = value->row_elements >= 0 && bytes >= 0 && program->weights->memory.Plan(bytes);
   return fits ? Status() : TooLarge(*program, "'" + value->name + "'");
+}
+
+// Keeps a value until a node, and with it the value whose elements it has.
+void Need(Value* value, int64_t node) {
+  for (; value != nullptr; value = value->alias) value->last = node;
 }
 
 std::vector<int64_t> ShapeOf(const Program& program, const Value& value) {
@@ -77,6 +83,44 @@ Status ChooseSize(const ModelFile& file, const char* name, int64_t wanted, int64
   }
   return Status();
 }
+
+// The free places of a block of memory.
+class Places {
+ public:
+  // The first free place, or one at the end.
+  int64_t Take(int64_t size) {
+    for (auto place = free_.begin(); place != free_.end(); ++place) {
+      const auto [begin, end] = *place;
+      if (end - begin < size) continue;
+      free_.erase(place);
+      if (begin + size < end) free_[begin + size] = end;
+      return begin;
+    }
+    bytes_ += size;
+    return bytes_ - size;
+  }
+
+  void GiveBack(int64_t begin, int64_t size) {
+    if (size == 0) return;
+    auto place = free_.emplace(begin, begin + size).first;
+    const auto next = std::next(place);
+    if (next != free_.end() && next->first == place->second) {
+      place->second = next->second;
+      free_.erase(next);
+    }
+    if (place == free_.begin()) return;
+    const auto before = std::prev(place);
+    if (before->second != place->first) return;
+    before->second = place->second;
+    free_.erase(place);
+  }
+
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::map<int64_t, int64_t> free_;  // the ends by the begins
+  int64_t bytes_ = 0;
+};
 
 class Builder {
  public:
@@ -117,6 +161,7 @@ class Builder {
     }
     auto value = std::make_unique<Value>();
     value->name = name;
+    value->first = -1;
     value->type = type == "int32" ? ElementType::kOther : ElementType::kFloat32;
     RNN_OPS_RETURN_IF_ERROR(SetSizes(&program_, has_time, dims, value.get()));
     if (!values_.emplace(name, value.get()).second) {
@@ -125,6 +170,7 @@ class Builder {
     program_.inputs.push_back(value.get());
     inputs_.insert(value.get());
     program_.input_shapes.push_back(ShapeOf(program_, *value));
+    program_.input_bytes.push_back(value->elements() * 4);
     program_.values.push_back(std::move(value));
     return Status();
   }
@@ -156,23 +202,60 @@ class Builder {
     if (value->type != ElementType::kFloat32) {
       return InvalidArgument("output '", name, "' is not float32");
     }
-    const bool in_place = inputs_.count(value) == 0 && written_.insert(value).second;
+    const bool is_part = program_.last_step && value->has_time;
+    const bool in_place = !is_part && inputs_.count(value) == 0 && written_.insert(value).second;
     if (!outputs_.insert(name).second) {
       return InvalidArgument("two outputs are named '", name, "'");
     }
-    program_.outputs.push_back({name, value, ShapeOf(program_, *value), in_place});
+    // Copied at the end of the call.
+    if (!in_place) Need(value, static_cast<int64_t>(program_.nodes.size()));
+    std::vector<int64_t> shape = ShapeOf(program_, *value);
+    if (is_part) shape.erase(shape.begin() + 1);
+    const int64_t elements = is_part ? program_.batch * value->row_elements : value->elements();
+    program_.outputs.push_back({name, value, std::move(shape), elements * 4, in_place});
     return Status();
   }
 
+  // Places the values of Note [Memory of values], which are in the order of their nodes.
   Status AllocateValues() {
-    program_.memory.ForgetPlan();
+    Memory* const memory = &program_.weights->memory;
+    memory->ForgetPlan();
+    Places places;
+    std::map<const Value*, int64_t> begins;
+    std::multimap<int64_t, Value*> needed;  // by the last node
+    for (const auto& owned : program_.values) {
+      Value* const value = owned.get();
+      if (written_.count(value) > 0) value->alias = nullptr;
+      // The memory of these is set in a call.
+      if (written_.count(value) > 0 || inputs_.count(value) > 0 || value->alias != nullptr)
+        continue;
+      while (!needed.empty() && needed.begin()->first < value->first) {
+        const Value* const old = needed.begin()->second;
+        places.GiveBack(begins[old], BytesOf(*old));
+        needed.erase(needed.begin());
+      }
+      const auto over = begins.find(value->over);
+      if (over != begins.end() && value->over->last == value->first) {
+        // The place changes hands.
+        const auto range = needed.equal_range(value->first);
+        needed.erase(std::find_if(range.first, range.second,
+                                  [&](const auto& entry) { return entry.second == value->over; }));
+        begins[value] = over->second;
+      } else {
+        begins[value] = places.Take(BytesOf(*value));
+      }
+      needed.emplace(value->last, value);
+    }
+    RNN_OPS_RETURN_IF_ERROR(program_.value_memory.Resize(places.bytes(), memory));
     for (const auto& value : program_.values) {
-      if (written_.count(value.get()) > 0 || inputs_.count(value.get()) > 0) continue;
-      RNN_OPS_RETURN_IF_ERROR(value->block.Resize(value->elements() * 4, &program_.memory));
-      value->data = value->block.as<void>();
+      const auto found = begins.find(value.get());
+      if (found != begins.end()) value->data = program_.value_memory.as<char>() + found->second;
     }
     return Status();
   }
+
+  // Whole cache lines.
+  static int64_t BytesOf(const Value& value) { return (value.elements() * 4 + 63) / 64 * 64; }
 
   const ModelFile& file_;
   Program& program_;
@@ -219,7 +302,9 @@ Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, int 
   program->threads = threads;
   RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "batch_size", batch, &program->batch));
   RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "time", max_time, &program->max_time));
-  return Builder(file, program).Build();
+  RNN_OPS_RETURN_IF_ERROR(Builder(file, program).Build());
+  program->weights->complete = true;
+  return Status();
 }
 
 Status NodeReader::Inputs(size_t count, std::vector<Value*>* inputs, bool tokens) const {
@@ -235,6 +320,7 @@ Status NodeReader::Inputs(size_t count, std::vector<Value*>* inputs, bool tokens
     if (is_float == tokens) {
       return InvalidArgument("its input '", name, "' must be ", tokens ? "int32" : "float32");
     }
+    Need(found->second, number());
     inputs->push_back(found->second);
   }
   return Status();
@@ -261,6 +347,7 @@ Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& d
   if (k >= names.size()) return InvalidArgument("it has ", names.size(), " outputs");
   auto made = std::make_unique<Value>();
   made->name = names[k];
+  made->first = made->last = number();
   RNN_OPS_RETURN_IF_ERROR(SetSizes(&program_, has_time, dims, made.get()));
   // An empty name is that of an output that no node reads.
   if (!made->name.empty() && !values_.emplace(made->name, made.get()).second) {
@@ -268,6 +355,20 @@ Status NodeReader::Output(size_t k, bool has_time, const std::vector<int64_t>& d
   }
   *value = made.get();
   program_.values.push_back(std::move(made));
+  return Status();
+}
+
+Status NodeReader::OutputOver(Value* input, Value** value) {
+  RNN_OPS_RETURN_IF_ERROR(Output(0, input->has_time, input->dims, value));
+  // WHY not over another value of the same memory: the value itself may be needed later.
+  if (input->alias == nullptr) (*value)->over = input;
+  return Status();
+}
+
+Status NodeReader::OutputOfSameElements(Value* input, const std::vector<int64_t>& dims,
+                                        Value** value) {
+  RNN_OPS_RETURN_IF_ERROR(Output(0, input->has_time, dims, value));
+  (*value)->alias = input;
   return Status();
 }
 
@@ -287,19 +388,46 @@ Status NodeReader::Weights(const std::string& name, const StoredTensor** tensor)
   return Status();
 }
 
+Status NodeReader::FindWeights(const std::string& name, const std::vector<int64_t>& shape,
+                               bool optional, const StoredTensor** tensor) const {
+  RNN_OPS_RETURN_IF_ERROR(Weights(name, tensor));
+  if (*tensor == nullptr) {
+    return optional ? Status() : InvalidArgument("it has no weights '", name, "'");
+  }
+  if ((*tensor)->shape == shape && (*tensor)->type == ElementType::kFloat32) return Status();
+  return InvalidArgument("'", name, "' must be float32 of the shape ", ToText(shape),
+                         ", but its shape is ", ToText((*tensor)->shape));
+}
+
 Status NodeReader::Weights(const std::string& name, const std::vector<int64_t>& shape, Block* copy,
                            bool optional) const {
   const StoredTensor* tensor = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(Weights(name, &tensor));
-  if (tensor == nullptr) {
-    return optional ? Status() : InvalidArgument("it has no weights '", name, "'");
-  }
-  if (tensor->shape != shape || tensor->type != ElementType::kFloat32) {
-    return InvalidArgument("'", name, "' must be float32 of the shape ", ToText(shape),
-                           ", but its shape is ", ToText(tensor->shape));
-  }
+  RNN_OPS_RETURN_IF_ERROR(FindWeights(name, shape, optional, &tensor));
+  if (tensor == nullptr || !WritesWeights()) return Status();
   RNN_OPS_RETURN_IF_ERROR(copy->Resize(tensor->bytes(), memory()));
   if (tensor->bytes() > 0) std::memcpy(copy->as<void>(), tensor->data, tensor->bytes());
+  return Status();
+}
+
+Status NodeReader::Weights(const std::string& name, const std::vector<int64_t>& shape,
+                           SharedBlock* shared, bool optional) const {
+  const StoredTensor* tensor = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(FindWeights(name, shape, optional, &tensor));
+  return tensor == nullptr ? Status() : Share(*tensor, shared);
+}
+
+Status NodeReader::Share(int64_t bytes, SharedBlock* shared) const {
+  std::vector<Block>& blocks = program_.weights->blocks;
+  if (WritesWeights()) RNN_OPS_RETURN_IF_ERROR(blocks.emplace_back().Resize(bytes, memory()));
+  *shared = SharedBlock(blocks[program_.next_block++]);
+  return Status();
+}
+
+Status NodeReader::Share(const StoredTensor& tensor, SharedBlock* shared) const {
+  RNN_OPS_RETURN_IF_ERROR(Share(tensor.bytes(), shared));
+  if (WritesWeights() && tensor.bytes() > 0) {
+    std::memcpy(shared->as<void>(), tensor.data, tensor.bytes());
+  }
   return Status();
 }
 
@@ -309,6 +437,19 @@ Status NodeReader::CheckAllWeightsRead() const {
   for (const auto& [name, tensor] : weights->fields()) {
     if (read_.count(name) == 0) return InvalidArgument("it has unknown weights '", name, "'");
   }
+  return Status();
+}
+
+Status NodeReader::Scratch(const std::string& what, int64_t rows, int64_t row_bytes,
+                           Value** scratch) {
+  auto made = std::make_unique<Value>();
+  made->first = made->last = number();
+  made->rows = rows;
+  made->row_elements = (row_bytes + 3) / 4;
+  const int64_t bytes = CountElements({rows, made->row_elements, 4});
+  if (bytes < 0 || !memory()->Plan(bytes)) return TooLarge(program_, what);
+  *scratch = made.get();
+  program_.values.push_back(std::move(made));
   return Status();
 }
 
@@ -331,10 +472,14 @@ Status NodeReader::NewState(size_t k, const std::vector<int64_t>& dims, State** 
   made->shape = dims;
   made->shape.insert(made->shape.begin(), program_.batch);
   made->elements = CountElements(made->shape);
-  for (Block& buffer : made->buffers) {
-    RNN_OPS_RETURN_IF_ERROR(
-        Allocate("the state '" + made->name + "'", {made->elements, sizeof(float)}, &buffer));
+  made->offset = program_.state_elements;
+  // In units of the alignment. A stream and a call need such memory.
+  const int64_t elements = (made->elements + 15) / 16 * 16;
+  const int64_t bytes = CountElements({2, program_.state_elements + elements, sizeof(float)});
+  if (made->elements < 0 || bytes < 0 || !memory()->HasRoom(bytes)) {
+    return TooLarge(program_, "the state '" + made->name + "'");
   }
+  program_.state_elements += elements;
   *state = made.get();
   program_.states.push_back(std::move(made));
   return Status();

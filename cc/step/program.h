@@ -1,10 +1,12 @@
 // A model that runs T steps of B streams: its tensors, its states and its nodes in order.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cc/core/op/dtype.h"
@@ -14,8 +16,8 @@
 
 namespace rnn_ops::step {
 
-// Counts the memory of a program. It may have half of that of the process: the system promises
-// more, and ends a process that uses it.
+// Counts the memory of the programs of a model. They may have half of that of the process: the
+// system promises more, and ends a process that uses it.
 class Memory {
  public:
   Memory();
@@ -30,7 +32,7 @@ class Memory {
 
  private:
   int64_t most_;
-  int64_t taken_ = 0;
+  std::atomic<int64_t> taken_{0};  // a program may be freed while another one is built
   int64_t planned_ = 0;
 };
 
@@ -58,6 +60,36 @@ class Block {
   int64_t bytes_ = 0;
 };
 
+// Memory of weights that all programs of a model read.
+class SharedBlock {
+ public:
+  SharedBlock() = default;
+  explicit SharedBlock(const Block& block) : data_(block.as<void>()), bytes_(block.bytes()) {}
+  int64_t bytes() const { return bytes_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+// The weights of a model. Its first program writes them; later ones get the same blocks, in order.
+struct Weights {
+  Memory memory;  // of the weights and of all programs; destroyed after the blocks
+  std::vector<Block> blocks;
+  bool complete = false;
+};
+
+// Note [Memory of values]
+// The nodes run in turn, so values that are never needed at the same time share memory. All of them
+// lie in one block. Inputs and outputs of the model lie where the caller has them.
+// A value is needed from the node that writes it to the last one that reads it. The scratch memory
+// of a node is a value that only this node needs. An activation may write over its input, and a
+// reshape makes another value of the same memory.
+
 // A tensor between two nodes, [B, T, dims] or [B, dims].
 struct Value {
   std::string name;
@@ -66,8 +98,11 @@ struct Value {
   std::vector<int64_t> dims;  // without B and T
   int64_t rows = 0;           // B*T or B
   int64_t row_elements = 0;   // the product of dims
-  Block block;                // unless an input of the model, or written to an output of the call
   void* data = nullptr;       // in the current call
+  // The nodes from which on and until which it is needed: see Note [Memory of values].
+  int64_t first = 0, last = 0;
+  Value* over = nullptr;   // whose memory it may take, if that value is not needed any more
+  Value* alias = nullptr;  // whose elements these are, unless an output of the call
 
   int64_t elements() const { return rows * row_elements; }
   int64_t columns() const { return dims.empty() ? 1 : dims.back(); }
@@ -78,20 +113,22 @@ struct Value {
   float* out() const { return static_cast<float*>(data); }
 };
 
-// A state, which each call reads in one buffer and writes in the other.
+// A state. The memory of all states belongs to the stream.
 struct State {
   std::string name;
   std::vector<int64_t> shape;  // [B, ...]
   int64_t elements = 0;
-  Block buffers[2];
+  int64_t offset = 0;  // in the memory of the states, in elements
 };
 
-// The team and the states of a call, for its nodes.
+// The team and the states of a call, for its nodes: each call reads the states in one memory and
+// writes them to another one.
 struct Call {
   Team* team;
-  int from;  // the buffers of states to read
-  float* before(const State& state) const { return state.buffers[from].as<float>(); }
-  float* after(const State& state) const { return state.buffers[1 - from].as<float>(); }
+  float* states_before;
+  float* states_after;
+  float* before(const State& state) const { return states_before + state.offset; }
+  float* after(const State& state) const { return states_after + state.offset; }
 };
 
 // A layer.
@@ -101,32 +138,38 @@ class Node {
   virtual Status Run(const Call& call) = 0;
 };
 
+// One call at a time runs a program: it has the memory of a call. Its weights are those of a model.
 struct Program {
-  Program() = default;
-  Program(const Program&) = delete;  // blocks point to its memory
-  Program& operator=(const Program&) = delete;
+  explicit Program(std::shared_ptr<Weights> of_model = std::make_shared<Weights>())
+      : weights(std::move(of_model)) {}
 
-  Memory memory;         // destroyed after all blocks
-  int64_t batch = 0;     // B
-  int64_t max_time = 0;  // T
-  int threads = 1;       // of the team of a call
+  std::shared_ptr<Weights> weights;  // destroyed after all blocks
+  size_t next_block = 0;             // of the weights, while the program is built
+  bool last_step = false;            // whether outputs have the last step only; set before
+  int64_t batch = 0;                 // B
+  int64_t max_time = 0;              // T
+  int threads = 1;                   // of the team of a call
   std::vector<std::unique_ptr<Value>> values;
+  Block value_memory;
   std::vector<std::unique_ptr<State>> states;
+  int64_t state_elements = 0;  // of the memory of all states
   std::vector<std::unique_ptr<Node>> nodes;
   struct Output {
     std::string name;
     Value* value;
     std::vector<int64_t> shape;
+    int64_t bytes;
     // Whether the value is written where the caller wants it, instead of copied.
     bool in_place;
   };
   std::vector<Value*> inputs;
   std::vector<std::vector<int64_t>> input_shapes;
+  std::vector<int64_t> input_bytes;
   std::vector<Output> outputs;
 };
 
 // Makes the program of a file for B, T and a number of threads. 0 as B or T: that of the file,
-// or 1.
+// or 1. If the weights of the program are complete, the data of the file are not read.
 Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, int threads,
                     Program* program);
 

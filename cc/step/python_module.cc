@@ -48,22 +48,57 @@ int64_t NowNs() {
 
 // The content of a capsule.
 struct Held {
-  RnnStepper* stepper;
+  RnnStepper* stepper;  // null after close()
   LockChoice lock;
+  int users = 0;  // the functions that use the stepper without Python's lock
 };
 
 Held* HeldBy(PyObject* capsule) {
   return static_cast<Held*>(PyCapsule_GetPointer(capsule, kCapsule));
 }
 
+// Returns nullptr after setting an error.
 RnnStepper* StepperOf(PyObject* capsule) {
   const Held* const held = HeldBy(capsule);
-  return held == nullptr ? nullptr : held->stepper;
+  if (held == nullptr) return nullptr;
+  if (held->stepper == nullptr) PyErr_SetString(PyExc_ValueError, "The stepper is closed.");
+  return held->stepper;
 }
+
+// Gives up Python's lock while an object lives. Another thread cannot close the stepper then.
+class WithoutLock {
+ public:
+  explicit WithoutLock(PyObject* capsule) : held_(HeldBy(capsule)) {
+    ++held_->users;
+    state_ = PyEval_SaveThread();
+  }
+  ~WithoutLock() {
+    PyEval_RestoreThread(state_);
+    --held_->users;
+  }
+  WithoutLock(const WithoutLock&) = delete;
+  WithoutLock& operator=(const WithoutLock&) = delete;
+
+ private:
+  Held* const held_;
+  void* state_;
+};
 
 void Free(PyObject* capsule) {
   const std::unique_ptr<Held> held(HeldBy(capsule));
   rnn_step_free(held->stepper);
+}
+
+// A capsule of a new stepper, or nullptr after setting an error.
+PyObject* CapsuleOf(RnnStepper* stepper, const LockChoice& lock) {
+  auto held = std::make_unique<Held>(Held{stepper, lock});
+  PyObject* const capsule = PyCapsule_New(held.get(), kCapsule, &Free);
+  if (capsule == nullptr) {
+    rnn_step_free(stepper);
+  } else {
+    held.release();
+  }
+  return capsule;
 }
 
 PyObject* Raise(int code) {
@@ -131,7 +166,7 @@ class View {
   Py_ssize_t bytes() const { return buffer_.len; }
 
  private:
-  Py_buffer buffer_ = {};
+  Py_buffer buffer_;  // WHY no initializer: a call has 64 views, and uses few of them
   bool held_ = false;
 };
 
@@ -155,14 +190,31 @@ PyObject* New(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyErr_SetString(PyExc_ValueError, "The model has more than 64 inputs and outputs.");
     return nullptr;
   }
-  auto held = std::make_unique<Held>(Held{stepper, {}});
-  PyObject* const capsule = PyCapsule_New(held.get(), kCapsule, &Free);
-  if (capsule == nullptr) {
-    rnn_step_free(stepper);
-  } else {
-    held.release();
+  return CapsuleOf(stepper, {});
+}
+
+// clone(stepper): a stepper that shares the weights.
+PyObject* Clone(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!HasArguments(count, 1)) return nullptr;
+  RnnStepper* const stepper = StepperOf(args[0]);
+  if (stepper == nullptr) return nullptr;
+  RnnStepper* clone = nullptr;
+  const int code = rnn_step_clone(stepper, &clone);
+  return code == RNN_STEP_OK ? CapsuleOf(clone, HeldBy(args[0])->lock) : Raise(code);
+}
+
+// close(stepper): frees its memory.
+PyObject* Close(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!HasArguments(count, 1)) return nullptr;
+  Held* const held = HeldBy(args[0]);
+  if (held == nullptr) return nullptr;
+  if (held->users > 0) {
+    PyErr_SetString(PyExc_RuntimeError, "Another thread uses the stepper.");
+    return nullptr;
   }
-  return capsule;
+  rnn_step_free(held->stepper);
+  held->stepper = nullptr;
+  return None();
 }
 
 // Adds a new object to a list, and ends the caller's reference. Returns false if there is an error.
@@ -213,6 +265,40 @@ PyObject* Describe(PyObject*, PyObject* const* args, Py_ssize_t count) {
                        ListOf(stepper, rnn_step_num_states(stepper), &rnn_step_state));
 }
 
+// The arrays of a call.
+struct Arrays {
+  View views[kMostTensors];
+  const void* inputs[kMostTensors];
+  float* outputs[kMostTensors];
+};
+
+// Calls a stepper. Gives up Python's lock if its calls are long.
+int CallWithLock(PyObject* capsule, RnnStepper* stepper, const RnnStepOptions* options,
+                 const Arrays& arrays) {
+  LockChoice& lock = HeldBy(capsule)->lock;
+  const bool measures = lock.measures() && options == nullptr;
+  const int64_t begin = measures ? NowNs() : 0;
+  const auto call = [&] {
+    return options == nullptr ? rnn_step_call(stepper, arrays.inputs, arrays.outputs)
+                              : rnn_step_call_with(stepper, options, arrays.inputs, arrays.outputs);
+  };
+  int code = RNN_STEP_OK;
+  int64_t ns = 0;
+  const auto measured = [&] {
+    code = call();
+    ns = measures ? NowNs() - begin : 0;
+  };
+  if (lock.gives_up()) {
+    const WithoutLock without(capsule);
+    measured();
+  } else {
+    measured();
+  }
+  // A call that fails ends early.
+  if (measures && code == RNN_STEP_OK) lock.Note(ns);
+  return code;
+}
+
 // call(stepper, *inputs, *outputs): True, or False if an array does not have exactly the type and
 // the shape of its tensor in dense memory; nothing has been computed then.
 PyObject* CallStepper(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -221,32 +307,57 @@ PyObject* CallStepper(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const int num_inputs = rnn_step_num_inputs(stepper);
   const int num_outputs = rnn_step_num_outputs(stepper);
   if (!HasArguments(count, 1 + num_inputs + num_outputs)) return nullptr;
-  View views[kMostTensors];
-  const void* inputs[kMostTensors];
-  float* outputs[kMostTensors];
+  Arrays arrays;
   for (int k = 0; k < num_inputs; ++k) {
-    if (!views[k].Fits(args[1 + k], rnn_step_input(stepper, k), /*writable=*/false)) {
+    View& view = arrays.views[k];
+    if (!view.Fits(args[1 + k], rnn_step_input(stepper, k), /*writable=*/false)) {
       return PyBool_FromLong(0);
     }
-    inputs[k] = views[k].data();
+    arrays.inputs[k] = view.data();
   }
   for (int k = 0; k < num_outputs; ++k) {
-    View& view = views[num_inputs + k];
+    View& view = arrays.views[num_inputs + k];
     if (!view.Fits(args[1 + num_inputs + k], rnn_step_output(stepper, k), /*writable=*/true)) {
       return PyBool_FromLong(0);
     }
-    outputs[k] = static_cast<float*>(view.data());
+    arrays.outputs[k] = static_cast<float*>(view.data());
   }
-  LockChoice& lock = HeldBy(args[0])->lock;
-  const bool measures = lock.measures();
-  void* const state = lock.gives_up() ? PyEval_SaveThread() : nullptr;
-  const int64_t begin = measures ? NowNs() : 0;
-  const int code = rnn_step_call(stepper, inputs, outputs);
-  const int64_t ns = measures ? NowNs() - begin : 0;
-  if (state != nullptr) PyEval_RestoreThread(state);
-  // A call that fails ends early.
-  if (measures && code == RNN_STEP_OK) lock.Note(ns);
+  const int code = CallWithLock(args[0], stepper, nullptr, arrays);
   return code == RNN_STEP_OK ? PyBool_FromLong(1) : Raise(code);
+}
+
+// call_with(stepper, steps, last_step, idle, *inputs, *outputs): a call with other steps, or the
+// last step of the outputs only. `idle` is a buffer of B bytes or None. The caller has checked the
+// arrays.
+PyObject* CallStepperWith(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  constexpr int kOptions = 4;  // with the stepper
+  RnnStepper* const stepper = FirstArgument(args, count);
+  if (stepper == nullptr) return nullptr;
+  const int num_inputs = rnn_step_num_inputs(stepper);
+  const int num_outputs = rnn_step_num_outputs(stepper);
+  if (!HasArguments(count, kOptions + num_inputs + num_outputs)) return nullptr;
+  RnnStepOptions options = {};
+  options.steps = PyLong_AsLongLong(args[1]);
+  options.last_step = PyLong_AsLongLong(args[2]) != 0;
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  View idle;
+  if (!idle.Get(args[3], PyBUF_SIMPLE)) return nullptr;
+  // No bytes: no row is idle.
+  if (idle.bytes() == rnn_step_batch(stepper)) {
+    options.idle = static_cast<const uint8_t*>(idle.data());
+  }
+  Arrays arrays;
+  for (int k = 0; k < num_inputs + num_outputs; ++k) {
+    const bool is_output = k >= num_inputs;
+    const int flags = PyBUF_C_CONTIGUOUS | (is_output ? PyBUF_WRITABLE : 0);
+    if (!arrays.views[k].Get(args[kOptions + k], flags)) return nullptr;
+    if (is_output) {
+      arrays.outputs[k - num_inputs] = static_cast<float*>(arrays.views[k].data());
+    } else {
+      arrays.inputs[k] = arrays.views[k].data();
+    }
+  }
+  return NoneOr(CallWithLock(args[0], stepper, &options, arrays));
 }
 
 // reset(stepper, rows): `rows` is a buffer of int64 or None.
@@ -272,64 +383,83 @@ PyObject* Update(PyObject*, PyObject* const* args, Py_ssize_t count) {
   RnnStepper* const stepper = StepperOf(args[0]);
   View content;
   if (stepper == nullptr || !content.Get(args[1], PyBUF_SIMPLE)) return nullptr;
-  void* const state = PyEval_SaveThread();
-  const int code = rnn_step_update(stepper, content.data(), static_cast<size_t>(content.bytes()));
-  PyEval_RestoreThread(state);
+  int code = RNN_STEP_OK;
+  {
+    const WithoutLock without(args[0]);
+    code = rnn_step_update(stepper, content.data(), static_cast<size_t>(content.bytes()));
+  }
   return NoneOr(code);
 }
 
-// The arrays of states in a call of Python: of the type and shape of the states, in dense memory.
+// The arrays of states in a call of Python: of the type and shape of the states, in dense memory,
+// for all rows of the batch or for one.
 class StateArrays {
  public:
-  explicit StateArrays(const RnnStepper* stepper)
+  StateArrays(const RnnStepper* stepper, long long row)
       : stepper_(stepper),
+        row_(row),
         views_(new View[rnn_step_num_states(stepper)]),
         data_(rnn_step_num_states(stepper)) {}
 
   // Returns false unless the array fits state k, or if there is another one for it. Sets no error.
   bool Add(long long k, PyObject* array, bool writable) {
     if (k < 0 || k >= static_cast<long long>(data_.size()) || data_[k] != nullptr) return false;
-    if (!views_[k].Fits(array, rnn_step_state(stepper_, static_cast<int>(k)), writable)) {
-      return false;
-    }
+    RnnStepTensor state = rnn_step_state(stepper_, static_cast<int>(k));
+    std::vector<int64_t> shape(state.shape, state.shape + state.rank);
+    if (row_ >= 0) shape[0] = 1;
+    state.shape = shape.data();
+    if (!views_[k].Fits(array, state, writable)) return false;
     data_[k] = static_cast<float*>(views_[k].data());
     return true;
   }
 
-  float* const* data() const { return data_.data(); }
+  int Get(RnnStepper* stepper) const {
+    return row_ < 0 ? rnn_step_get_states(stepper, data_.data())
+                    : rnn_step_get_row(stepper, row_, data_.data());
+  }
+  int Set(RnnStepper* stepper) const {
+    return row_ < 0 ? rnn_step_set_states(stepper, data_.data())
+                    : rnn_step_set_row(stepper, row_, data_.data());
+  }
 
  private:
   const RnnStepper* const stepper_;
+  const long long row_;
   const std::unique_ptr<View[]> views_;
   std::vector<float*> data_;
 };
 
-// get_states(stepper, *arrays): copies all states to arrays.
+// get_states(stepper, row, *arrays): copies all states to arrays; those of a row, or with -1 of
+// all.
 PyObject* GetStates(PyObject*, PyObject* const* args, Py_ssize_t count) {
   RnnStepper* const stepper = FirstArgument(args, count);
-  if (stepper == nullptr || !HasArguments(count, 1 + rnn_step_num_states(stepper))) return nullptr;
-  StateArrays arrays(stepper);
-  for (Py_ssize_t k = 1; k < count; ++k) {
-    if (!arrays.Add(k - 1, args[k], /*writable=*/true)) {
+  if (stepper == nullptr || !HasArguments(count, 2 + rnn_step_num_states(stepper))) return nullptr;
+  const long long row = PyLong_AsLongLong(args[1]);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  StateArrays arrays(stepper, row);
+  for (Py_ssize_t k = 2; k < count; ++k) {
+    if (!arrays.Add(k - 2, args[k], /*writable=*/true)) {
       PyErr_SetString(PyExc_ValueError, "an array does not fit its state");
       return nullptr;
     }
   }
-  return NoneOr(rnn_step_get_states(stepper, arrays.data()));
+  return NoneOr(arrays.Get(stepper));
 }
 
-// set_states(stepper, k, array of state k, ...): True, or False if an array does not have exactly
-// the type and the shape of its state in dense memory; nothing has been set then.
+// set_states(stepper, row, k, array of state k, ...): True, or False if an array does not have
+// exactly the type and the shape of its state in dense memory; nothing has been set then.
 PyObject* SetStates(PyObject*, PyObject* const* args, Py_ssize_t count) {
   RnnStepper* const stepper = FirstArgument(args, count);
-  if (stepper == nullptr || !HasArguments(count % 2, 1)) return nullptr;
-  StateArrays arrays(stepper);
-  for (Py_ssize_t i = 1; i < count; i += 2) {
+  if (stepper == nullptr || !HasArguments(count % 2, 0)) return nullptr;
+  const long long row = PyLong_AsLongLong(args[1]);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  StateArrays arrays(stepper, row);
+  for (Py_ssize_t i = 2; i < count; i += 2) {
     const long long k = PyLong_AsLongLong(args[i]);
     if (PyErr_Occurred() != nullptr) return nullptr;
     if (!arrays.Add(k, args[i + 1], /*writable=*/false)) return PyBool_FromLong(0);
   }
-  const int code = rnn_step_set_states(stepper, arrays.data());
+  const int code = arrays.Set(stepper);
   return code == RNN_STEP_OK ? PyBool_FromLong(1) : Raise(code);
 }
 
@@ -339,8 +469,11 @@ PyObject* Isa(PyObject*, PyObject* const*, Py_ssize_t count) {
 
 PyMethodDef methods[] = {
     {"new", &New, METH_FASTCALL, nullptr},
+    {"clone", &Clone, METH_FASTCALL, nullptr},
+    {"close", &Close, METH_FASTCALL, nullptr},
     {"describe", &Describe, METH_FASTCALL, nullptr},
     {"call", &CallStepper, METH_FASTCALL, nullptr},
+    {"call_with", &CallStepperWith, METH_FASTCALL, nullptr},
     {"reset", &Reset, METH_FASTCALL, nullptr},
     {"update", &Update, METH_FASTCALL, nullptr},
     {"get_states", &GetStates, METH_FASTCALL, nullptr},

@@ -38,10 +38,9 @@ class RnnNode : public Node {
  private:
   Status ReadShapes(const NodeReader& reader, const OpSpec& op, const RnnAttrs& attrs,
                     CallShapes* shapes);
-  // Copies the weights, and sets the inputs of tensors_ that are weights.
-  Status ReadWeights(const NodeReader& reader, const OpSpec& op);
-  Status Pack(Memory* memory);
-  void ForgetPacked();
+  // Sets the inputs of tensors_ that are weights. The matrices are copied for Pack().
+  Status ReadWeights(const NodeReader& reader, const OpSpec& op, std::vector<Block>* matrices);
+  Status Pack(const NodeReader& reader);
   // Makes the plan of all calls.
   Status Plan(NodeReader* reader);
 
@@ -51,8 +50,7 @@ class RnnNode : public Node {
   State* states_[2] = {};
   CallTensors tensors_;
   cpu::RnnArgs args_ = {};
-  Block panels_;
-  std::vector<std::pair<Arg, Block>> weights_;
+  SharedBlock panels_;
   Block plan_;
 };
 
@@ -103,7 +101,13 @@ Status RnnNode::ReadShapes(const NodeReader& reader, const OpSpec& op, const Rnn
   return InferShapes(op, attrs, shapes, found);
 }
 
-Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op) {
+// Whether the panels replace the weights.
+bool IsPacked(Arg arg) {
+  return arg != Arg::peepholes && arg != Arg::layer_norm && arg != Arg::bias;
+}
+
+Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op,
+                            std::vector<Block>* matrices) {
   for (const TensorSpec& spec : op.inputs) {
     const StoredTensor* tensor = nullptr;
     if (!IsWeight(spec.arg)) continue;
@@ -111,20 +115,27 @@ Status RnnNode::ReadWeights(const NodeReader& reader, const OpSpec& op) {
     if (tensor == nullptr) continue;
     const ElementType type = spec.TypeIn(kFloat32);
     if (tensor->type != type) return InvalidArgument("'", spec.name(), "' has another type");
-    Block& copy = weights_.emplace_back(spec.arg, Block()).second;
-    RNN_OPS_RETURN_IF_ERROR(copy.Resize(tensor->bytes(), reader.memory()));
-    if (tensor->bytes() > 0) std::memcpy(copy.as<void>(), tensor->data, tensor->bytes());
+    SharedBlock data;
+    if (!IsPacked(spec.arg)) {
+      RNN_OPS_RETURN_IF_ERROR(reader.Share(*tensor, &data));
+    } else {
+      Block& copy = matrices->emplace_back();
+      const int64_t bytes = reader.WritesWeights() ? tensor->bytes() : 0;
+      RNN_OPS_RETURN_IF_ERROR(copy.Resize(bytes, reader.memory()));
+      if (bytes > 0) std::memcpy(copy.as<void>(), tensor->data, bytes);
+      data = SharedBlock(copy);
+    }
     if (tensor->elements > 0) {
-      tensors_.SetInput(spec.arg, copy.as<void>(), type, tensor->elements);
+      tensors_.SetInput(spec.arg, data.as<void>(), type, tensor->elements);
     }
   }
   return Status();
 }
 
-Status RnnNode::Pack(Memory* memory) {
+Status RnnNode::Pack(const NodeReader& reader) {
   const cpu::PackedFormat format = cpu::Kernels().rnn_packed_format(&args_.problem);
   if (format.bytes < 0) return InvalidArgument("its weights are too large");
-  RNN_OPS_RETURN_IF_ERROR(panels_.Resize(format.bytes, memory));
+  RNN_OPS_RETURN_IF_ERROR(reader.Share(format.bytes, &panels_));
   args_.panels = panels_.as<void>();
   Team team(1, nullptr);
   args_.parallel = cpu::ParallelForOf(&team);
@@ -132,22 +143,11 @@ Status RnnNode::Pack(Memory* memory) {
   args_.memory = {nullptr, [](void*, const cpu::MemorySizes& sizes, cpu::MemoryBlocks*) {
                     return sizes.scratch_bytes == 0;
                   }};
-  if (cpu::Kernels().rnn_pack(&args_) != cpu::kDone) {
+  if (reader.WritesWeights() && cpu::Kernels().rnn_pack(&args_) != cpu::kDone) {
     return ResourceExhausted("there is not enough memory to pack its weights");
   }
   args_.problem.weights_packed = true;
-  ForgetPacked();
   return Status();
-}
-
-// Frees the matrices, which the panels replace. The kernels no longer read them, but they see that
-// the call has them.
-void RnnNode::ForgetPacked() {
-  for (auto& [arg, copy] : weights_) {
-    if (arg == Arg::peepholes || arg == Arg::layer_norm || arg == Arg::bias) continue;
-    tensors_.SetInput(arg, panels_.as<void>(), tensors_.in_type(arg), tensors_.in_elements(arg));
-    copy = Block();
-  }
 }
 
 Status RnnNode::Make(NodeReader* reader) {
@@ -178,11 +178,19 @@ Status RnnNode::Make(NodeReader* reader) {
   CallShapes shapes;
   RNN_OPS_RETURN_IF_ERROR(ReadShapes(*reader, *op, attrs, &shapes));
 
-  RNN_OPS_RETURN_IF_ERROR(ReadWeights(*reader, *op));
+  std::vector<Block> matrices;
+  RNN_OPS_RETURN_IF_ERROR(ReadWeights(*reader, *op, &matrices));
   args_.tensors = &tensors_;
   args_.problem = cpu::MakeRnnProblem(shapes.config, kFloat32, tensors_);
   args_.problem.lengths.sum = reader->batch() * reader->max_time();
-  RNN_OPS_RETURN_IF_ERROR(Pack(reader->memory()));
+  RNN_OPS_RETURN_IF_ERROR(Pack(*reader));
+  matrices.clear();
+  // The kernels no longer read the matrices, but they see that the call has them.
+  for (const TensorSpec& spec : op->inputs) {
+    if (!IsWeight(spec.arg) || !IsPacked(spec.arg) || tensors_.in(spec.arg) == nullptr) continue;
+    tensors_.SetInput(spec.arg, panels_.as<void>(), tensors_.in_type(spec.arg),
+                      tensors_.in_elements(spec.arg));
+  }
 
   const RnnConfig& config = shapes.config;
   RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {config.output_size()}, &output_));

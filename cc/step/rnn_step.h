@@ -6,12 +6,13 @@
  *
  * A stepper has one state for each of B streams. Each call takes the next T steps of every stream.
  * Tensors are dense, in the order of C: [B, T, ...] with the steps of a stream, [B, ...] without.
+ * Steppers that rnn_step_clone makes share the weights, and cost the memory of their states.
  *
  * Functions that return int return RNN_STEP_OK or the code of an error. The sentence of the last
  * error of a thread is rnn_step_error(). A stepper may be used by one thread at a time: a function
- * that meets one of another thread returns RNN_STEP_BUSY, except rnn_step_update. Several steppers
- * run side by side. A process that is forked while another thread uses or updates a stepper cannot
- * use that stepper. */
+ * that meets one of another thread returns RNN_STEP_BUSY, except rnn_step_update, rnn_step_reserve
+ * and rnn_step_metadata. Several steppers run side by side, also those that share weights. A
+ * process that is forked while another thread uses a stepper cannot use that stepper. */
 #ifndef TF_RNN_OPS_RNN_STEP_H_
 #define TF_RNN_OPS_RNN_STEP_H_
 
@@ -67,7 +68,18 @@ const char* rnn_step_isa(void);
 int rnn_step_new(const void* bytes, size_t size, int64_t batch, int64_t time, int threads,
                  RnnStepper** stepper);
 
-/* Ends a stepper, which no thread may be using. NULL is valid. */
+/* Makes a stepper with the same weights, and with a copy of the states. It costs the memory of the
+ * states and some dozen bytes. rnn_step_update changes the weights of both. Each of them may be
+ * freed first. */
+int rnn_step_clone(RnnStepper* stepper, RnnStepper** clone);
+
+/* Makes memory for this number of calls at once, in threads, of the steppers that share weights. A
+ * call that runs besides more calls than ever before makes it otherwise, which takes it some
+ * microseconds. A new model has memory for one call. */
+int rnn_step_reserve(RnnStepper* stepper, int calls);
+
+/* Ends a stepper, which no thread may be using. NULL is valid. Once in about 4 MiB of states, it
+ * returns free memory of the process to the system, which takes some milliseconds. */
 void rnn_step_free(RnnStepper* stepper);
 
 int64_t rnn_step_batch(const RnnStepper* stepper); /* B */
@@ -84,20 +96,42 @@ RnnStepTensor rnn_step_state(const RnnStepper* stepper, int k);
 /* Runs the next T steps.
  *
  * inputs: a pointer for each input. outputs: a pointer for each output; their memory overlaps no
- * other. After an error the states are those before the call, and the outputs are undefined. */
+ * other. After an error the states are those before the call, and the outputs are undefined.
+ *
+ * Real time: with one thread (`threads` of rnn_step_new is 1) a call allocates and frees no memory,
+ * waits for no lock and makes no system call, from the first call on. The same holds for
+ * rnn_step_reset, rnn_step_get_state and rnn_step_set_state. Exceptions: an error may allocate its
+ * sentence, and a call may make memory that rnn_step_reserve would have made. */
 int rnn_step_call(RnnStepper* stepper, const void* const* inputs, float* const* outputs);
 
-/* Takes over another model, such as one with the weights of further training. The states keep their
- * values.
+/* What differs from rnn_step_call in a call. Zeros: nothing. */
+typedef struct {
+  /* The steps of the call, up to T, such as those of a last block; 0: T. The second size of the
+   * inputs and outputs with time is this number. */
+  int64_t steps;
+  /* 1: only the last step of each output with time, [B, ...]. */
+  int last_step;
+  /* [B], 1 for each row that is idle: its states stay, and its outputs are zeros. Its inputs must
+   * be valid numbers. NULL: no row. */
+  const uint8_t* idle;
+} RnnStepOptions;
+
+/* Runs the next steps as rnn_step_call. The first call with other steps, or with last_step, makes
+ * memory for them. */
+int rnn_step_call_with(RnnStepper* stepper, const RnnStepOptions* options,
+                       const void* const* inputs, float* const* outputs);
+
+/* Takes over another model, such as one with the weights of further training, for the stepper and
+ * all that share its weights. The states keep their values.
  *
  * bytes, size: the content of its file, which is not needed after the function. It must run with B
  * and T of the stepper. Its inputs, outputs and states must agree with those of the stepper in
  * number, type and shape, in the same order. Their names may differ; those of the stepper stay.
  *
- * Any thread may update a stepper while another one uses it. No call is refused, and no step is
- * lost: a call that runs ends with the old model, and the next one uses the new model. Calls run
- * while the update reads the file; then one of them copies the states, or waits until they are
- * copied. Updates of several threads take turns. After an error nothing has changed. */
+ * Any thread may update a stepper while others use it and its clones. No call is rejected, none
+ * waits, and no step is lost: a call that runs ends with the old model, and all later ones of all
+ * steppers use the new model. The update waits for the calls that run, and frees the old weights.
+ * Updates of several threads take turns. After an error nothing has changed. */
 int rnn_step_update(RnnStepper* stepper, const void* bytes, size_t size);
 
 /* Begins new streams: sets the states of `count` rows of the batch to zero, of all with NULL. */
@@ -111,6 +145,15 @@ int rnn_step_set_state(RnnStepper* stepper, int k, const float* from);
  * A state whose pointer is NULL is not copied. */
 int rnn_step_get_states(RnnStepper* stepper, float* const* to);
 int rnn_step_set_states(RnnStepper* stepper, const float* const* from);
+
+/* The same for one row of the batch: elements / B numbers of each state. */
+int rnn_step_get_row(RnnStepper* stepper, int64_t row, float* const* to);
+int rnn_step_set_row(RnnStepper* stepper, int64_t row, const float* const* from);
+
+/* The text of a key in the file's metadata, or NULL; with NULL as the key, the fingerprint of the
+ * model, or "" if its file has none. The text lives until the next call of this function in this
+ * thread. */
+const char* rnn_step_metadata(const RnnStepper* stepper, const char* key);
 
 #ifdef __cplusplus
 }

@@ -627,7 +627,7 @@ def test_every_instruction_set_without_tensorflow(stepper, path, x, tmp_path, is
 def test_a_forked_process_goes_on(stepper, x):
     run(stepper, x[:, :2])
     reader, writer = os.pipe()
-    with stepper._turn():  # as in an update of another thread
+    with stepper._model.turn():  # as in an update of another thread
         child = os.fork()
         if child == 0:
             signal.alarm(30)  # ends a process that waits forever

@@ -82,6 +82,8 @@ def _facts_of(file: pathlib.Path) -> list[tuple[str, str]]:
         ("File", f"{path}, {len(content):,} bytes"),
         ("B, the streams of a call", _any_or(sizes["B"])),
         ("T, the steps of a call", _any_or(sizes["T"])),
+        ("Fingerprint", loaded.fingerprint or "none"),
+        *((f"Metadata {key}", text) for key, text in loaded.metadata.items()),
         *lines("Input", loaded.inputs),
         *lines("Output", loaded.outputs),
         *(

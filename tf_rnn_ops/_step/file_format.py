@@ -1,5 +1,6 @@
 """The file of a stepper: a safetensors container whose metadata has the graph as JSON. docs/step-format.md."""
 
+import hashlib
 import itertools
 import json
 import struct
@@ -37,8 +38,10 @@ def content(graph: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> byte
             "data_offsets": offsets,
         }
         end = offsets[1]
-    arrays = (np.ascontiguousarray(array).tobytes() for array in tensors.values())
-    return _file(header, *arrays)
+    data = b"".join(np.ascontiguousarray(array).tobytes() for array in tensors.values())
+    fingerprint = hashlib.sha256(json.dumps(header).encode() + data).hexdigest()
+    header["__metadata__"]["fingerprint"] = fingerprint
+    return _file(header, data)
 
 
 def with_names(
@@ -80,6 +83,31 @@ def with_names(
         return content
     header["__metadata__"]["graph"] = json.dumps(graph, allow_nan=False)
     return _file(header, content[end:])
+
+
+def with_metadata(content: bytes, metadata: Mapping[str, str]) -> bytes:
+    """The content of a file with other metadata of its owner.
+
+    Args:
+        content: The content of a file that the reader accepts.
+        metadata: {key: text}.
+
+    Raises:
+        ValueError: metadata is not a dict of texts.
+    """
+    if not isinstance(metadata, Mapping) or not all(
+        isinstance(text, str) for pair in metadata.items() for text in pair
+    ):
+        raise ValueError(f"metadata must be a dict of texts, but it is {metadata!r}.")
+    header, end = _header(content)
+    header["__metadata__"]["metadata"] = json.dumps(dict(metadata))
+    return _file(header, content[end:])
+
+
+def metadata(content: bytes) -> tuple[dict[str, str], str]:
+    """The metadata of the owner of a file that the reader accepts, and the fingerprint or ""."""
+    found = _header(content)[0]["__metadata__"]
+    return json.loads(found.get("metadata") or "{}"), found.get("fingerprint", "")
 
 
 def _file(header: Mapping[str, Any], *data: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """The arrays that callers give to a stepper: their order, conversion and errors."""
 
-from typing import Any, Mapping, Protocol, Sequence
+from typing import Any, Mapping, Protocol, Sequence, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,8 @@ _Array = npt.NDArray[Any]
 class _Tensor(Protocol):
     """A tf_rnn_ops.stepper.Tensor."""
 
+    def _replace(self: "_T", *, shape: tuple[int, ...]) -> "_T": ...
+
     @property
     def name(self) -> str: ...
     @property
@@ -19,6 +21,9 @@ class _Tensor(Protocol):
     def shape(self) -> tuple[int, ...]: ...
     @property
     def has_time(self) -> bool: ...
+
+
+_T = TypeVar("_T", bound=_Tensor)
 
 
 def in_order(argument: str, tensors: Sequence[_Tensor], values: Any) -> list[Any]:
@@ -110,6 +115,27 @@ def converted(what: str, tensor: _Tensor, value: Any) -> _Array:
             raise ValueError(f"{named} must fit float32, but it has {wrong[0]}.")
     # A copy at another address: numpy may give a view of what is not aligned.
     return np.require(array, tensor.dtype, ["C", "A"])
+
+
+def steps_of(tensors: Sequence[_Tensor], values: Sequence[Any], most: int) -> int:
+    """The steps of a call: those of the inputs, if they are `most` at most, otherwise `most`."""
+    for tensor, value in zip(tensors, values):
+        if tensor.has_time:
+            shape = _array("The input", tensor, value).shape
+            return shape[1] if len(shape) > 1 and 1 <= shape[1] <= most else most
+    return most
+
+
+def with_steps(tensors: Sequence[_T], steps: int | None) -> list[_T]:
+    """Tensors of a call with a number of steps, or without steps with None."""
+    return [
+        tensor._replace(
+            shape=(tensor.shape[0], *([] if steps is None else [steps]), *tensor.shape[2:])
+        )
+        if tensor.has_time
+        else tensor
+        for tensor in tensors
+    ]
 
 
 def _sizes_of(tensor: _Tensor) -> str:

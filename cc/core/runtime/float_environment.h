@@ -15,12 +15,15 @@ namespace rnn_ops {
 class ScopedFloatEnvironment {
  public:
 #if defined(__x86_64__)
+  // WHY the comparisons: writing the register takes as long as a small layer, and threads of audio
+  // and of TensorFlow flush denormal numbers anyway.
   ScopedFloatEnvironment() : before_(__builtin_ia32_stmxcsr()) {
-    // All exceptions masked, flush to zero, denormals are zero, round to nearest.
-    __builtin_ia32_ldmxcsr(0x1f80 | 0x8000 | 0x0040);
+    if (differs()) __builtin_ia32_ldmxcsr(kControl);
   }
   // Keeps the exception flags that were raised in the meantime, like any other computation.
-  ~ScopedFloatEnvironment() { __builtin_ia32_ldmxcsr(before_ | (__builtin_ia32_stmxcsr() & 0x3f)); }
+  ~ScopedFloatEnvironment() {
+    if (differs()) __builtin_ia32_ldmxcsr(before_ | (__builtin_ia32_stmxcsr() & kFlags));
+  }
 #elif defined(__aarch64__)
   ScopedFloatEnvironment() {
     asm volatile("mrs %0, fpcr" : "=r"(before_));
@@ -38,6 +41,11 @@ class ScopedFloatEnvironment {
 #if defined(__aarch64__)
   uint64_t before_;
 #else
+  static constexpr uint32_t kFlags = 0x3f;
+  // All exceptions masked, flush to zero, denormals are zero, round to nearest.
+  static constexpr uint32_t kControl = 0x1f80 | 0x8000 | 0x0040;
+  bool differs() const { return (before_ & ~kFlags) != kControl; }
+
   uint32_t before_;
 #endif
 };

@@ -9,7 +9,7 @@ namespace rnn_ops::cpu {
 
 // Increment this with every change of this table, and with every change of the layout or meaning of
 // what crosses it: kernel_args.h and op_spec.h, call_tensors.h, dtype.h and rnn_types.h of core/op.
-constexpr int32_t kKernelTableVersion = 22;
+constexpr int32_t kKernelTableVersion = 23;
 
 // No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
 // has validated every argument. The kernels return a KernelResult.
@@ -61,6 +61,16 @@ struct KernelTable {
                                const float* bias);
   void (*quantize_row)(const float* x, int64_t depth, float epsilon, void* row);
   void (*quantized_dense)(const DenseArgs* args, int64_t begin, int64_t end);
+
+  // A function of n elements, and softmax or its logarithm of one row of n >= 1 elements. x may be
+  // y.
+  void (*activate)(const Elementwise* function, const float* x, float* y, int64_t n);
+  void (*softmax)(bool log, const float* x, float* y, int64_t n);
+
+  // One step of a depthwise convolution: bias + the sum over k of rows[k] * kernel[k]. rows:
+  // [width] pointers to the channels of a step. kernel: [width, channels]. y overlaps nothing.
+  void (*depthwise)(const float* const* rows, const float* kernel, const float* bias, int64_t width,
+                    int64_t channels, float* y);
 };
 
 // Exported by the shared object of the baseline. Every library of ops is linked to that object. The

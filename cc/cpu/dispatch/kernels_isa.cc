@@ -1,6 +1,7 @@
 // The kernel table of one instruction set. Compiled once for each level, see build_defs.
 #include "cc/cpu/dispatch/kernel_table.h"
 #include "cc/cpu/pass/dense.h"
+#include "cc/cpu/pass/elementwise.h"
 #include "cc/cpu/pass/entry.h"
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/vec.h"
@@ -33,6 +34,9 @@ constexpr rnn_ops::cpu::KernelTable kTable = {
     /*quantized_dense_pack=*/&isa::PackQuantizedDense,
     /*quantize_row=*/&isa::QuantizeDenseRow,
     /*quantized_dense=*/&isa::QuantizedDense,
+    /*activate=*/&isa::Activate,
+    /*softmax=*/&isa::Softmax,
+    /*depthwise=*/&isa::Depthwise,
 };
 
 }  // namespace

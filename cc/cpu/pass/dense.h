@@ -15,8 +15,17 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+// Note [One column]
+// A kernel of one column is not a panel but a row, padded to whole vectors, and a product is a dot
+// product: a panel would multiply V - 1 columns of zeros, one product after the other. Every row
+// of a batch is summed in the same order.
+
 // The panels, and behind them the bias in whole vectors.
 inline DenseFormat FormatOfDense(int64_t depth, int64_t columns) {
+  constexpr int64_t V = kLanes<float>;
+  if (columns == 1) {
+    return {(RoundUp(depth, V) + V) * int64_t{sizeof(float)}, 1, depth * int64_t{sizeof(float)}};
+  }
   const int64_t elements = DensePanelsSize<float>(depth, columns) + RoundUp(columns, kLanes<float>);
   return {elements * int64_t{sizeof(float)}, DensePanels<float>(columns),
           depth * int64_t{sizeof(float)}};
@@ -25,6 +34,13 @@ inline DenseFormat FormatOfDense(int64_t depth, int64_t columns) {
 inline void PackDense(const DenseArgs* args, const float* kernel, const float* bias) {
   const int64_t depth = args->depth, columns = args->columns;
   float* const packed = static_cast<float*>(args->packed);
+  if (columns == 1) {
+    const int64_t padded = RoundUp(depth, kLanes<float>);
+    std::copy(kernel, kernel + depth, packed);
+    std::fill(packed + depth, packed + padded, 0.0f);
+    packed[padded] = bias == nullptr ? 0.0f : bias[0];
+    return;
+  }
   const MatrixView<const float> source = {kernel, columns, 1};
   for (int64_t p = 0; p < DensePanels<float>(columns); ++p) {
     PackDensePanel(source, depth, columns, p, packed + DensePanelOffset<float>(depth, p));
@@ -34,8 +50,33 @@ inline void PackDense(const DenseArgs* args, const float* kernel, const float* b
   if (bias != nullptr) std::copy(bias, bias + columns, padded);
 }
 
+// The dot product of x and w, which is padded with zeros to whole vectors.
+inline float DotProduct(const float* x, const float* w, int64_t n) {
+  constexpr int V = kLanes<float>, kSums = 4;
+  Packet<float> sums[kSums];
+#pragma GCC unroll 4
+  for (int i = 0; i < kSums; ++i) sums[i] = Set(0.0f);
+  int64_t k = 0;
+  for (; k + kSums * V <= n; k += kSums * V) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kSums; ++i) {
+      sums[i] = pmadd(Load(x + k + i * V), Load(w + k + i * V), sums[i]);
+    }
+  }
+  for (; k < n; k += V) sums[0] = pmadd(LoadFirst(x + k, n - k), Load(w + k), sums[0]);
+  return SumOfLanes(padd(padd(sums[0], sums[1]), padd(sums[2], sums[3])));
+}
+
 inline void Dense(const DenseArgs* args, int64_t begin, int64_t end) {
   const float* const packed = static_cast<const float*>(args->packed);
+  if (args->columns == 1) {
+    const float bias = packed[RoundUp(args->depth, kLanes<float>)];
+    for (int64_t i = 0; i < args->rows && begin < end; ++i) {
+      const float* const x = static_cast<const float*>(args->input[i]);
+      args->output[i][0] = DotProduct(x, packed, args->depth) + bias;
+    }
+    return;
+  }
   RowGemm<float> g = {args->input,  args->output, args->rows, RunsOfK::Dense(args->depth),
                       args->packed, args->columns};
   g.start = Start::kBias;

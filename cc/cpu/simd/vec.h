@@ -7,6 +7,7 @@
 //   - ploadu, pstoreu, pset1, padd, psub, pmul, pmadd (one rounding if the machine has FMA)
 //   - pmin and pmax that propagate NaN, pcmp_lt, pcmp_le, pabs, pand, pselect, ptranspose
 //   - ptanh and scalar_logistic_op
+//   - predux, the sum of a packet; plogical_shift_left and preinterpret of the integers of a packet
 // tests/package/wheel/test_kernel_eigen.py checks that the Eigen of a TensorFlow has these parts.
 #pragma once
 
@@ -83,6 +84,11 @@ EIGEN_ALWAYS_INLINE P Abs(const P& a) {
   return Eigen::internal::pabs(a);
 }
 
+template <typename P>
+EIGEN_ALWAYS_INLINE auto SumOfLanes(const P& a) {
+  return Eigen::internal::predux(a);
+}
+
 // Masks for Select.
 template <typename P>
 EIGEN_ALWAYS_INLINE P Less(const P& a, const P& b) {
@@ -109,6 +115,14 @@ EIGEN_ALWAYS_INLINE P EigenLogistic(const P& x) {
 template <typename P>
 EIGEN_ALWAYS_INLINE P EigenTanh(const P& x) {
   return Eigen::internal::ptanh(x);
+}
+
+// The float with the lowest bits of x as its exponent.
+template <typename P>
+EIGEN_ALWAYS_INLINE P PowerOfTwo(const P& x) {
+  using Integers = typename Eigen::internal::unpacket_traits<P>::integer_packet;
+  return Eigen::internal::preinterpret<P>(
+      Eigen::internal::plogical_shift_left<23>(Eigen::internal::preinterpret<Integers>(x)));
 }
 
 // V vectors block.packet[r]; ptranspose(block) transposes them.

@@ -1,6 +1,7 @@
 #include "tests/cc/cpu/emulated_kernels.h"
 
 #include "cc/cpu/pass/dense.h"
+#include "cc/cpu/pass/elementwise.h"
 #include "cc/cpu/pass/entry.h"
 #include "cc/cpu/simd/vec.h"
 #include "tests/cc/cpu/simd/emulated_cpu.h"
@@ -47,6 +48,9 @@ constexpr KernelTable TableOf(const char* name) {
       /*quantized_dense_pack=*/&PackQuantizedDense,
       /*quantize_row=*/&QuantizeDenseRow,
       /*quantized_dense=*/&OnCpu<kUnits, &QuantizedDense>::Run,
+      /*activate=*/&Activate,
+      /*softmax=*/&Softmax,
+      /*depthwise=*/&Depthwise,
   };
 }
 

@@ -31,6 +31,9 @@ void PackDense(const DenseArgs*, const float*, const float*) {}
 void Dense(const DenseArgs*, int64_t, int64_t) {}
 void PackQuantizedDense(const DenseArgs*, const int8_t*, const float*, const float*) {}
 void QuantizeRow(const float*, int64_t, float, void*) {}
+void Activate(const Elementwise*, const float*, float*, int64_t) {}
+void Softmax(bool, const float*, float*, int64_t) {}
+void Depthwise(const float* const*, const float*, const float*, int64_t, int64_t, float*) {}
 
 KernelTable TableOf(const char* isa) {
   return {kKernelTableVersion,
@@ -55,7 +58,10 @@ KernelTable TableOf(const char* isa) {
           FormatOfDense,
           PackQuantizedDense,
           QuantizeRow,
-          Dense};
+          Dense,
+          Activate,
+          Softmax,
+          Depthwise};
 }
 
 // A search in a folder that contains the variants in `present`.

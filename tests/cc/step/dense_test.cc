@@ -80,7 +80,9 @@ TEST(Dense, IsTheProductAndTheBias) {
 TEST(Dense, IsTheProductOfManyFeatures) {
   for (const KernelTable* table : testing::Tables()) {
     for (const int64_t rows : {1, 5}) {
-      CheckDense(*table, rows, /*depth=*/20000, /*columns=*/17, /*has_bias=*/true);
+      for (const int64_t columns : {1, 17}) {
+        CheckDense(*table, rows, /*depth=*/20000, columns, /*has_bias=*/true);
+      }
     }
   }
 }

@@ -52,9 +52,9 @@ TEST(Memory, CountsBlocksWhileTheyExist) {
   EXPECT_NE(second.as<char>(), nullptr);
 }
 
-// A node and its outputs behind an input x of [B, T, 2].
+// The program of nodes behind an input x of [B, T, 2].
 Status Build(const std::string& nodes, const std::string& value,
-             const std::vector<Weights>& weights = {}) {
+             const std::vector<Weights>& weights, Program* program) {
   const std::string text = WriteFile(
       "{\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"has_time\": true, "
       "\"dims\": [2]}], \"nodes\": [" +
@@ -63,8 +63,13 @@ Status Build(const std::string& nodes, const std::string& value,
   ModelFile file;
   const Status status = ReadModelFile(text.data(), text.size(), &file);
   if (!status.ok()) return status;
+  return BuildProgram(file, 1, 1, 1, program);
+}
+
+Status Build(const std::string& nodes, const std::string& value,
+             const std::vector<Weights>& weights = {}) {
   Program program;
-  return BuildProgram(file, 1, 1, 1, &program);
+  return Build(nodes, value, weights, &program);
 }
 
 std::string Relu(const std::string& from, const std::string& to) {
@@ -93,6 +98,42 @@ TEST(Program, ChecksTheEpsilonOfANormalization) {
   EXPECT_TRUE(norm("0").ok());
   EXPECT_FALSE(norm("-1").ok());
   EXPECT_FALSE(norm("1e300").ok());
+}
+
+std::string Combine(const std::string& a, const std::string& b, const std::string& to) {
+  return "{\"op\": \"combine\", \"name\": \"n\", \"function\": \"add\", \"inputs\": [\"" + a +
+         "\", \"" + b + "\"], \"outputs\": [\"" + to + "\"]}";
+}
+
+std::string Reshape(const std::string& from, const std::string& to) {
+  return "{\"op\": \"reshape\", \"name\": \"n\", \"dims\": [1, 2], \"inputs\": [\"" + from +
+         "\"], \"outputs\": [\"" + to + "\"]}";
+}
+
+// The values that have memory of the program at once, each in a cache line. y is where the caller
+// wants it.
+int64_t ValuesInMemory(const std::string& nodes) {
+  Program program;
+  const Status status = Build(nodes, "y", {}, &program);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return program.value_memory.bytes() / 64;
+}
+
+TEST(Program, ValuesShareMemory) {
+  EXPECT_EQ(ValuesInMemory(Relu("x", "y")), 0);
+  const std::string chain = Relu("x", "a") + "," + Relu("a", "b") + "," + Relu("b", "c") + ",";
+  EXPECT_EQ(ValuesInMemory(chain + Relu("c", "y")), 1) << "an activation is in place";
+  EXPECT_EQ(ValuesInMemory(chain + Combine("a", "c", "y")), 2) << "a is needed later";
+  EXPECT_EQ(ValuesInMemory(Combine("x", "x", "a") + "," + Combine("x", "a", "b") + "," +
+                           Combine("x", "b", "c") + "," + Combine("x", "c", "y")),
+            2)
+      << "a sum is not in place";
+  EXPECT_EQ(ValuesInMemory(Relu("x", "a") + "," + Reshape("a", "b") + "," + Relu("b", "y")), 1)
+      << "a reshape copies nothing";
+  EXPECT_EQ(ValuesInMemory(Relu("x", "a") + "," + Reshape("a", "b") + "," + Relu("a", "c") + "," +
+                           Reshape("c", "d") + "," + Combine("b", "d", "y")),
+            2)
+      << "a is needed later as b";
 }
 
 }  // namespace

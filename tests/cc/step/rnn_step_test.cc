@@ -23,6 +23,7 @@
 #include "cc/core/runtime/float_environment.h"
 #include "cc/step/workers.h"
 #include "gtest/gtest.h"
+#include "tests/cc/step/small_models.h"
 #include "tests/cc/step/written_file.h"
 
 // The number of allocations of a stepper's memory until one fails.
@@ -35,57 +36,17 @@ extern "C" void* aligned_alloc(size_t alignment, size_t size) noexcept {
 namespace rnn_ops::step {
 namespace {
 
+using testing::AllWeights;
+using testing::Call;
+using testing::CountingFile;
+using testing::Graph;
+using testing::kKernel;
+using testing::kOut;
+using testing::kRecurrent;
+using testing::Make;
+using testing::Stepper;
 using testing::Weights;
 using testing::WriteFile;
-
-// rnn_tanh with I = H = 2 and an output of two columns: h = tanh(W x + R h), y = h * V + b.
-const std::vector<float> kKernel = {0.5f, -0.25f, 1.0f, 0.75f};
-const std::vector<float> kRecurrent = {0.3f, 0.1f, -0.2f, 0.4f};
-const std::vector<float> kOut = {1.0f, 2.0f, 3.0f, 4.0f};
-
-std::vector<Weights> AllWeights() {
-  return {{"w", {2, 2}, kKernel},
-          {"r", {2, 2}, kRecurrent},
-          {"v", {2, 2}, kOut},
-          {"b", {2}, {0.5f, -0.5f}}};
-}
-
-std::string Graph(const std::string& sizes = "") {
-  return "{" + sizes +
-         "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"has_time\": true, \"dims\": "
-         "[2]}],"
-         "\"nodes\": [{\"op\": \"rnn\", \"name\": \"layer\", \"kind\": \"LayerRNN\", \"inputs\": "
-         "[\"x\"], "
-         "\"outputs\": [\"h\"], \"states\": [\"layer_h\"], \"weights\": {\"kernel\": \"w\", "
-         "\"recurrent_kernel\": \"r\"}, \"attrs\": {\"rnn_mode\": \"rnn_tanh\", \"activation\": "
-         "\"tanh\", "
-         "\"recurrent_activation\": \"sigmoid\", \"cell_clip\": 0, \"proj_clip\": 0, "
-         "\"zoneout_h\": 0, "
-         "\"zoneout_c\": 0, \"layer_norm_epsilon\": 0.001}},"
-         "{\"op\": \"dense\", \"name\": \"out\", \"inputs\": [\"h\"], \"outputs\": [\"y\"], "
-         "\"weights\": {\"kernel\": \"v\", \"bias\": \"b\"}}],"
-         "\"outputs\": [{\"name\": \"scores\", \"value\": \"y\"}]}";
-}
-
-struct Free {
-  void operator()(RnnStepper* stepper) const { rnn_step_free(stepper); }
-};
-using Stepper = std::unique_ptr<RnnStepper, Free>;
-
-Stepper Make(const std::string& file, int64_t batch = 0, int64_t time = 0, int threads = 1) {
-  RnnStepper* stepper = nullptr;
-  const int code = rnn_step_new(file.data(), file.size(), batch, time, threads, &stepper);
-  EXPECT_EQ(code == RNN_STEP_OK, stepper != nullptr);
-  return Stepper(stepper);
-}
-
-std::vector<float> Call(RnnStepper* stepper, const std::vector<float>& x) {
-  std::vector<float> y(rnn_step_output(stepper, 0).elements);
-  const void* inputs[] = {x.data()};
-  float* outputs[] = {y.data()};
-  EXPECT_EQ(rnn_step_call(stepper, inputs, outputs), RNN_STEP_OK) << rnn_step_error();
-  return y;
-}
 
 // One row and step of the model, which changes h.
 std::vector<float> Expected(const float* x, std::vector<double>* h) {
@@ -296,25 +257,6 @@ TEST(RnnStep, AStackOfAnotherModeIsAnError) {
   replace("rnn_tanh", "gru_reset_before");
   weights.back() = {"p", {42}, std::vector<float>(42, 0.5f)};
   EXPECT_EQ(Make(WriteFile(graph, weights)), nullptr);
-}
-
-// A model that counts its calls: h = relu(h + x), in a file whose names end with `suffix`.
-std::string CountingFile(const std::string& suffix, float out = 1) {
-  std::string graph = Graph();
-  const auto replace = [&graph](const std::string& from, const std::string& to) {
-    for (size_t at = 0; (at = graph.find(from, at)) != std::string::npos; at += to.size()) {
-      graph.replace(at, from.size(), to);
-    }
-  };
-  replace("rnn_tanh", "rnn_relu");
-  replace("\"x\"", "\"x" + suffix + "\"");
-  replace("layer_h", "layer_h" + suffix);
-  replace("scores", "scores" + suffix);
-  const std::vector<float> one = {1, 0, 0, 1};
-  return WriteFile(graph, {{"w", {2, 2}, one},
-                           {"r", {2, 2}, one},
-                           {"v", {2, 2}, {out, 0, 0, out}},
-                           {"b", {2}, {0, 0}}});
 }
 
 TEST(RnnStep, OneThreadAtATime) {

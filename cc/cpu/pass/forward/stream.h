@@ -89,7 +89,7 @@ class StreamPass {
   }
 
  private:
-  using RunCall = void (*)(const StreamPass& pass, const RnnArgs& args);
+  using RunCall = void (*)(StreamPass& pass, const RnnArgs& args);
 
   // Null if a stream does not run the cell of the problem.
   static RunCall RunOf(const RnnProblem& p) {
@@ -101,7 +101,7 @@ class StreamPass {
   }
 
   template <typename Cell>
-  static void RunSteps(const StreamPass& pass, const RnnArgs& args) {
+  static void RunSteps(StreamPass& pass, const RnnArgs& args) {
     constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
     constexpr int NV = kFormat.recurrent.count, V = kLanes<T>;
     const Sizes<T>& s = pass.s_;
@@ -142,7 +142,8 @@ class StreamPass {
         pass.template InputProduct<kFormat.input.count>(x, gates);
       }
       a[0] = h_prev;
-      const PanelOrder order = {0, s.blocks, step % 2 != 0};
+      const PanelOrder order = {0, s.blocks, pass.from_end_};
+      pass.from_end_ = !pass.from_end_;
       for (int64_t i = 0; i < s.blocks; ++i) {
         const int64_t u = order.at(i);
         RunCellTile<T, 1, false>(cell, product, PanelBlock<T>{u, panels + u * s.hidden * NV * V, k},
@@ -152,10 +153,16 @@ class StreamPass {
       h_prev = h;
       h += s.hidden;
     }
-    if (T* const h_n = t.out<T>(Arg::output_h)) std::memcpy(h_n, h_prev, sizeof(T) * s.hidden);
+    if (T* const h_n = t.out<T>(Arg::output_h)) Copy(h_prev, s.hidden, h_n);
     if constexpr (kFormat.has_c) {
-      if (T* const c_n = t.out<T>(Arg::output_c)) std::memcpy(c_n, c, sizeof(T) * s.units);
+      if (T* const c_n = t.out<T>(Arg::output_c)) Copy(c, s.units, c_n);
     }
+  }
+
+  // WHY not memcpy: a call takes as long as copying some vectors.
+  static void Copy(const T* from, int64_t n, T* to) {
+    constexpr int V = kLanes<T>;
+    for (int64_t k = 0; k < n; k += V) StoreFirst(to + k, LoadFirst(from + k, n - k), n - k);
   }
 
   // The input products of a block of steps.
@@ -209,6 +216,9 @@ class StreamPass {
   const bool tiled_;  // whether the input products of several steps are one
   const int64_t peephole_elements_;
   const RunCall run_;
+  // Whether the next step begins with the last panel, which the cache has from the step before,
+  // also from that of another call.
+  bool from_end_ = false;
   const void* panels_ = nullptr;  // those that weights_ points to
   ForwardWeights<T> weights_ = {};
   T* c_ = nullptr;  // [padded]

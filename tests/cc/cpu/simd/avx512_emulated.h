@@ -267,6 +267,13 @@ EIGEN_ALWAYS_INLINE __m512d EigenLogistic(const __m512d& x) {
   return Halves<__m512d>(x, [](const __m256d& v) { return EigenLogistic<double>(v); });
 }
 
+EIGEN_ALWAYS_INLINE float SumOfLanes(const __m512& x) {
+  return SumOfLanes(Eigen::internal::padd(x.lo, x.hi));
+}
+EIGEN_ALWAYS_INLINE __m512 PowerOfTwo(const __m512& x) {
+  return Halves<__m512>(x, [](const __m256& v) { return PowerOfTwo(v); });
+}
+
 // The functions on both types of vectors.
 #define RNN_OPS_HALVES_1(name)                                           \
   EIGEN_ALWAYS_INLINE __m512 name(const __m512& a) {                     \
