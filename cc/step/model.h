@@ -104,7 +104,7 @@ class Model {
   bool Metadata(const char* key, std::string* text);
 
  private:
-  // What an update exchanges.
+  // An update exchanges it.
   struct Version {
     ModelFile file;  // without the data of the tensors
     std::shared_ptr<Weights> weights;
