@@ -1,6 +1,6 @@
 """Bytes and microseconds of many streams of one model: python -m benchmarks.streams MODEL.rnn [--streams N]
 
-Of each time it prints the minimum of some repetitions, of memory the growth of the process. The file must accept any B.
+It prints the minimum of some repetitions for a time, and the growth of the process for memory. The file must accept any B.
 """
 
 import argparse

@@ -74,7 +74,7 @@ class _States(dict[str, _Array]):
 
 
 class _Model:
-    """What a stepper and its clones share: the content of a file, and a lock for its updates."""
+    """The parts that a stepper shares with its clones: the content of a file, and a lock for its updates."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -259,7 +259,7 @@ class Stepper:
                 aligned. They must not overlap the inputs. None makes new ones.
             last_step: Whether an output with steps is its last step only, [B, ...].
             idle: Rows whose states do not move, in the forms of reset(): their outputs are zeros. Their inputs must be
-                valid numbers. None is no row.
+                valid numbers. None stands for no row.
 
         Returns:
             The output, an array; or with several outputs {name: array}.

@@ -41,11 +41,14 @@ class Lock {
 class Locked {
  public:
   explicit Locked(Lock* lock) : lock_(lock) { lock->Take(); }
+  // The caller has taken the lock.
+  static Locked Taken(Lock* lock) { return Locked(lock, 0); }
   ~Locked() { lock_->Release(); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
  private:
+  Locked(Lock* lock, int) : lock_(lock) {}
   Lock* const lock_;
 };
 

@@ -140,33 +140,32 @@ Status Model::Reserve(int64_t calls) {
   return Status();
 }
 
-Status Model::TakeOther(const Form& form, Place** place) {
-  Place* taken = others_.load(std::memory_order_acquire);
-  while (taken != nullptr && !taken->lock.Try()) taken = taken->other;
-  Status status;
-  if (taken == nullptr) {
-    const Locked changes(&changes_);
-    RNN_OPS_RETURN_IF_ERROR(AddPlace(nullptr, /*usual=*/false, &taken));
+Status Model::TakeOther(Place** place) {
+  for (Place* free = others_.load(std::memory_order_acquire); free != nullptr; free = free->other) {
+    if (!free->lock.Try()) continue;
+    *place = free;
+    return Status();
   }
-  // As an update does not make the programs of such places, this takes them until none is newer.
+  const Locked changes(&changes_);
+  return AddPlace(nullptr, /*usual=*/false, place);
+}
+
+Status Model::SetForm(Place* place, const Form& form) {
+  // An update does not make the programs of such places, so this one may be outdated again.
   for (;;) {
     const int64_t number = number_.load(std::memory_order_acquire);
-    if (taken->workspace->number != number) taken->TakeNext();
-    Workspace& workspace = *taken->workspace;
+    if (place->workspace->number != number) place->TakeNext();
+    Workspace& workspace = *place->workspace;
     const Program* const program = workspace.program.get();
     if (program != nullptr && program->max_time == form.steps &&
         program->last_step == form.last_step) {
-      break;
+      return Status();
     }
     const Locked changes(&changes_);
     if (workspace.number != number_.load(std::memory_order_relaxed)) continue;
     workspace.program = nullptr;
-    status = NewProgram(*version_, form, &workspace.program);
-    if (!status.ok()) break;
+    RNN_OPS_RETURN_IF_ERROR(NewProgram(*version_, form, &workspace.program));
   }
-  if (!status.ok()) taken->lock.Release();
-  *place = taken;
-  return status;
 }
 
 Status Model::Update(const void* bytes, size_t size) {

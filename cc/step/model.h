@@ -93,8 +93,9 @@ class Model {
   }
   // Takes any place for a usual call.
   Status TakeUsual(Place** place);
-  // Takes a place for another call.
-  Status TakeOther(const Form& form, Place** place);
+  // Takes a place for another call, and gives it a program of the call's form.
+  Status TakeOther(Place** place);
+  Status SetForm(Place* place, const Form& form);
   Place* first() const { return usual_.load(std::memory_order_acquire); }
   // Makes places for this number of usual calls at once.
   Status Reserve(int64_t calls);
@@ -104,7 +105,7 @@ class Model {
   bool Metadata(const char* key, std::string* text);
 
  private:
-  // What an update exchanges.
+  // An update exchanges it.
   struct Version {
     ModelFile file;  // without the data of the tensors
     std::shared_ptr<Weights> weights;

@@ -36,7 +36,7 @@ struct StoredTensor {
 struct ModelFile {
   std::map<std::string, StoredTensor> tensors;
   Json graph;
-  // What the caller of export() wrote, and the fingerprint of the writer.
+  // The texts of the owner, and the fingerprint of the writer.
   std::map<std::string, std::string> metadata;
   std::string fingerprint;
 };

@@ -40,6 +40,7 @@ namespace {
 
 using rnn_ops::step::Form;
 using rnn_ops::step::Interface;
+using rnn_ops::step::Locked;
 using rnn_ops::step::Model;
 using rnn_ops::step::Place;
 using rnn_ops::step::Program;
@@ -99,9 +100,8 @@ int Alone(RnnStepper* stepper, const Function& function) {
   if (!stepper->use.Try()) {
     return Guarded([] { return FailedPrecondition("Another thread uses the stepper."); });
   }
-  const int code = Guarded(function);
-  stepper->use.Release();
-  return code;
+  const Locked use = Locked::Taken(&stepper->use);
+  return Guarded(function);
 }
 
 struct Range {
@@ -215,9 +215,8 @@ Status RunUsual(RnnStepper* stepper, const uint8_t* idle, const void* const* inp
   if (!stepper->model->TryUsual(stepper->likely)) {
     RNN_OPS_RETURN_IF_ERROR(stepper->model->TakeUsual(&stepper->likely));
   }
-  Status status = RunStep(stepper, stepper->likely, idle, inputs, outputs);
-  stepper->likely->lock.Release();
-  return status;
+  const Locked place = Locked::Taken(&stepper->likely->lock);
+  return RunStep(stepper, stepper->likely, idle, inputs, outputs);
 }
 
 Status RunOther(RnnStepper* stepper, const RnnStepOptions& options, const void* const* inputs,
@@ -231,10 +230,10 @@ Status RunOther(RnnStepper* stepper, const RnnStepOptions& options, const void* 
     return RunUsual(stepper, options.idle, inputs, outputs);
   }
   Place* place = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(stepper->model->TakeOther(form, &place));
-  Status status = RunStep(stepper, place, options.idle, inputs, outputs);
-  place->lock.Release();
-  return status;
+  RNN_OPS_RETURN_IF_ERROR(stepper->model->TakeOther(&place));
+  const Locked taken = Locked::Taken(&place->lock);
+  RNN_OPS_RETURN_IF_ERROR(stepper->model->SetForm(place, form));
+  return RunStep(stepper, place, options.idle, inputs, outputs);
 }
 
 // Copies a part of the states to or from the stepper: of all rows, or of one.
