@@ -7,7 +7,7 @@ import numpy as np
 
 from tf_rnn_ops.keras._convert.convert import convert_silently
 from tf_rnn_ops.keras._internals.layers import flatten_layers
-from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.dispatch import decision
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
 
@@ -22,7 +22,7 @@ def dequantize(model: keras.Model) -> list[str]:
     quantized: list[keras.layers.Layer] = [
         layer
         for layer in flatten_layers(model)
-        if isinstance(layer, OpLayer) and eligibility.is_quantized(layer)
+        if isinstance(layer, OpLayer) and decision.is_quantized(layer)
     ]
     for layer in quantized:
         quantization.dequantize(layer)
