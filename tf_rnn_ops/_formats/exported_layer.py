@@ -1,6 +1,12 @@
-"""The report of a writer on a recurrent layer."""
+"""The report of a writer on a recurrent layer, and the type of the inputs and outputs of files."""
 
 import dataclasses
+from typing import Any
+
+import numpy.typing as npt
+
+Arrays = dict[str, npt.NDArray[Any]]
+"""{name of an input or output: array}."""
 
 LOOP = "loop"  # of ordinary ops, over the time steps
 _QUANTIZED = "QuantizedLayerRNN"

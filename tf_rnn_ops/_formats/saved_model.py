@@ -2,16 +2,13 @@
 
 import pathlib
 import re
-from typing import Any, Callable
+from typing import Callable
 
-import numpy.typing as npt
 import tensorflow as tf
 
-from tf_rnn_ops._formats.exported_layer import ExportedLayer
+from tf_rnn_ops._formats.exported_layer import Arrays, ExportedLayer
 from tf_rnn_ops.portable import per_node
 from tf_rnn_ops.raw_ops.table import PREFIX
-
-_Arrays = dict[str, npt.NDArray[Any]]
 
 _CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
 # Our forward ops and TensorFlow's, without the prefix.
@@ -36,11 +33,11 @@ def write(
     return [ExportedLayer(name, op, op) for name, op in recurrent_nodes(saved_model)]
 
 
-def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
+def load(filepath: str) -> Callable[[Arrays], Arrays]:
     """The function of a SavedModel."""
     model = tf.saved_model.load(str(filepath))
 
-    def call(inputs: _Arrays) -> _Arrays:
+    def call(inputs: Arrays) -> Arrays:
         function = model.signatures["serving_default"]
         results = function(**{name: tf.constant(array) for name, array in inputs.items()})
         return {name: result.numpy() for name, result in results.items()}

@@ -43,7 +43,7 @@ MAY_IMPORT = {
     " keras/dispatch params params/onnx keras numpy tensorflow",
     "keras/_report": "_comparison _python keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch"
     " native keras numpy tensorflow",
-    "keras/_export/layer_names": "keras tensorflow",
+    "keras/_export/layer_names": "raw_ops keras tensorflow",
     "keras/_export/time_axes": "_python keras/_convert keras/layers keras tensorflow",
     "keras/_export/outputs": "_comparison _formats keras numpy tensorflow",
     "keras/_export/signatures": "_comparison keras/_export/time_axes keras/_internals keras numpy tensorflow",
