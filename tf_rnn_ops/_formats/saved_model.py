@@ -1,16 +1,14 @@
 """Reads SavedModels: the recurrent layers for a report, and the function."""
 
 import pathlib
-import re
 from typing import Callable
 
 import tensorflow as tf
 
-from tf_rnn_ops._formats.exported_layer import Arrays, ExportedLayer
+from tf_rnn_ops._formats.exported_layer import Arrays, ExportedLayer, layer_of
 from tf_rnn_ops.portable import per_node
 from tf_rnn_ops.raw_ops.table import PREFIX
 
-_CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
 # Our forward ops and TensorFlow's, without the prefix.
 RECURRENT = (
     *("LayerRNN", "LayerRNNPacked", "QuantizedLayerRNN"),
@@ -52,12 +50,5 @@ def recurrent_nodes(saved_model: str) -> list[tuple[str, str]]:
     # WHY a dict: a SavedModel may have a function of a signature more than once.
     recurrent = [node for node in nodes if node.op.removeprefix(PREFIX) in RECURRENT]
     return list(
-        {layer_name(node.name, node.op): node.op.removeprefix(PREFIX) for node in recurrent}.items()
+        {layer_of(node.name, node.op): node.op.removeprefix(PREFIX) for node in recurrent}.items()
     )
-
-
-def layer_name(node: str, op: str) -> str:
-    """The name of a node of an op without the parts that TensorFlow adds around the names of the layers."""
-    name = re.sub(_CALL, "", node)
-    path, _, last = name.rpartition("/")
-    return path if path and last.removeprefix(PREFIX) == op.removeprefix(PREFIX) else name

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "_formats": "_python params plain portable raw_ops stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino"
     " tf2onnx",
     "keras/_internals": "_python params/keras keras",
-    "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
+    "keras/dispatch": "keras/_internals native params plain raw_ops keras numpy tensorflow",
     "keras/layers": "_python keras/_internals keras/dispatch native params raw_ops keras numpy tensorflow"
     " typing_extensions",
     "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer, layer_of
 from tf_rnn_ops._formats.litert import flatbuffer, fused
 from tf_rnn_ops._formats.passes import recurrent_nodes
 from tf_rnn_ops._python.one_line import one_line
@@ -49,7 +49,7 @@ def write(
 def _decide(functions: fused.Functions, info: per_node.NodeInfo) -> tuple[Any, str, str]:
     if info.dtype == tf.float64:
         raise ValueError(
-            f"The layer {recurrent_nodes.layer_of(info.name)!r} computes in float64, which LiteRT does not."
+            f"The layer {layer_of(info.name, info.op)!r} computes in float64, which LiteRT does not."
         )
     if info.steps == 1:
         # WHY: for one step, ordinary ops take 0.7 times as long as the fused op.
