@@ -307,3 +307,26 @@ def test_an_operator_without_a_node_names_a_layer(change):
     model = keras.Model(inputs, change(L.GRU(4, **SEQUENCES)(inputs)))
     with pytest.raises(ValueError, match="Rescaling"):
         rnn.stepper(model)
+
+
+def test_a_model_of_a_class_is_called_five_times(tmp_path):
+    """For its copy, for two lengths, for the states that are in use, and for the nodes."""
+    calls = []
+
+    class Counting(keras.Model):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.rnn = keras.layers.GRU(3)
+
+        def call(self, inputs):
+            calls.append(inputs)
+            return self.rnn(inputs)
+
+    model = Counting()
+    model(np.ones((2, 5, 3), "float32"))
+    calls.clear()
+    rnn.stepper(model, time=1)
+    assert len(calls) <= 5
+    calls.clear()
+    rnn.export(model, tmp_path / "m.rnn", streaming=True, verify=False, print_fn=None)
+    assert len(calls) <= 5

@@ -1,9 +1,26 @@
-"""The report of a writer on a recurrent layer."""
+"""The report of a writer on a recurrent layer, and the type of the inputs and outputs of files."""
 
 import dataclasses
+import re
+from typing import Any
+
+import numpy.typing as npt
+
+from tf_rnn_ops.raw_ops.table import PREFIX
+
+Arrays = dict[str, npt.NDArray[Any]]
+"""{name of an input or output: array}."""
 
 LOOP = "loop"  # of ordinary ops, over the time steps
 _QUANTIZED = "QuantizedLayerRNN"
+_CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
+
+
+def layer_of(node: str, op: str) -> str:
+    """The names of the layers around a node of an op, without the parts that TensorFlow adds."""
+    name = re.sub(_CALL, "", node)
+    path, _, last = name.rpartition("/")
+    return path if path and (last.startswith(PREFIX) or last == op.removeprefix(PREFIX)) else name
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Callable
 
-import numpy.typing as npt
+from tf_rnn_ops._formats.exported_layer import Arrays
 
 if TYPE_CHECKING:
     from tf_rnn_ops.stepper import Stepper
 
-_Arrays = dict[str, npt.NDArray[Any]]
 
-
-def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
+def load(filepath: str) -> Callable[[Arrays], Arrays]:
     """The function of a file. Its first call gives B and T."""
     # Here, because machines without its library write files too.
     from tf_rnn_ops import stepper
@@ -20,7 +18,7 @@ def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
     tensors = stepper.load(filepath).inputs
     steppers: list[Stepper] = []
 
-    def call(inputs: _Arrays) -> _Arrays:
+    def call(inputs: Arrays) -> Arrays:
         if not steppers:
             shape = next(inputs[tensor.name].shape for tensor in tensors if tensor.has_time)
             steppers.append(stepper.load(filepath, *shape[:2]))

@@ -1,19 +1,14 @@
 """Reads SavedModels: the recurrent layers for a report, and the function."""
 
 import pathlib
-import re
-from typing import Any, Callable
+from typing import Callable
 
-import numpy.typing as npt
 import tensorflow as tf
 
-from tf_rnn_ops._formats.exported_layer import ExportedLayer
+from tf_rnn_ops._formats.exported_layer import Arrays, ExportedLayer, layer_of
 from tf_rnn_ops.portable import per_node
 from tf_rnn_ops.raw_ops.table import PREFIX
 
-_Arrays = dict[str, npt.NDArray[Any]]
-
-_CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
 # Our forward ops and TensorFlow's, without the prefix.
 RECURRENT = (
     *("LayerRNN", "LayerRNNPacked", "QuantizedLayerRNN"),
@@ -36,11 +31,11 @@ def write(
     return [ExportedLayer(name, op, op) for name, op in recurrent_nodes(saved_model)]
 
 
-def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
+def load(filepath: str) -> Callable[[Arrays], Arrays]:
     """The function of a SavedModel."""
     model = tf.saved_model.load(str(filepath))
 
-    def call(inputs: _Arrays) -> _Arrays:
+    def call(inputs: Arrays) -> Arrays:
         function = model.signatures["serving_default"]
         results = function(**{name: tf.constant(array) for name, array in inputs.items()})
         return {name: result.numpy() for name, result in results.items()}
@@ -55,12 +50,5 @@ def recurrent_nodes(saved_model: str) -> list[tuple[str, str]]:
     # WHY a dict: a SavedModel may have a function of a signature more than once.
     recurrent = [node for node in nodes if node.op.removeprefix(PREFIX) in RECURRENT]
     return list(
-        {layer_name(node.name, node.op): node.op.removeprefix(PREFIX) for node in recurrent}.items()
+        {layer_of(node.name, node.op): node.op.removeprefix(PREFIX) for node in recurrent}.items()
     )
-
-
-def layer_name(node: str, op: str) -> str:
-    """The name of a node of an op without the parts that TensorFlow adds around the names of the layers."""
-    name = re.sub(_CALL, "", node)
-    path, _, last = name.rpartition("/")
-    return path if path and last.removeprefix(PREFIX) == op.removeprefix(PREFIX) else name

@@ -1,6 +1,7 @@
 """The checks of arguments that several functions have, before any work begins."""
 
 import numbers
+import operator
 import os
 from typing import Any
 
@@ -21,6 +22,16 @@ def check_open_sizes(**sizes: Any) -> None:
             raise ValueError(
                 f"{name} must be a positive integer{_below(value)} or None, but it is {value!r}."
             )
+
+
+def at_least(name: str, value: Any, least: int) -> int:
+    """The argument as an int. Raises ValueError if it is not an integer, or below `least`."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError(f"{name} must be an integer, but it is {value!r}.")
+    number = operator.index(value)
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, but it is {number}.")
+    return number
 
 
 def check_tolerance(tolerance: Any) -> None:

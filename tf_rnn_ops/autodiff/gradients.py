@@ -12,6 +12,7 @@ from tf_rnn_ops.plain.names import NO_GRADIENT_OF_INT8
 from tf_rnn_ops.raw_ops.table import (
     LAYER_ATTRS,
     MAJOR_ATTR,
+    PREFIX,
     RANDOM_ATTRS,
     RESULTS,
     STACK_ATTRS,
@@ -20,7 +21,7 @@ from tf_rnn_ops.raw_ops.table import (
 
 # A reserve space consists of bytes. Read as numbers, some are NaN or infinite, mostly in 16-bit types.
 registries.leave_out_of_check_numerics(
-    (f"TfRnnOps>{op}", 3) for op in ("CudnnRNNV3", "StatelessCudnnRNNV3", "LayerRNN")
+    (f"{PREFIX}{op}", 3) for op in ("CudnnRNNV3", "StatelessCudnnRNNV3", "LayerRNN")
 )
 
 
@@ -29,7 +30,7 @@ def _or_zeros(gradient: tf.Tensor | None, output: tf.Tensor) -> tf.Tensor:
     return tf.zeros_like(output) if gradient is None else gradient
 
 
-@gradient_of("TfRnnOps>CudnnRNNV3")
+@gradient_of(f"{PREFIX}CudnnRNNV3")
 def _cudnn_rnn_v3_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """Gradients for input, input_h, input_c and params."""
     if not op.get_attr("is_training"):
@@ -38,21 +39,21 @@ def _cudnn_rnn_v3_gradient(op: tf.Operation, *gradients: Any) -> Any:
     return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs_of(op), random)
 
 
-@gradient_of("TfRnnOps>StatelessCudnnRNNV3")
+@gradient_of(f"{PREFIX}StatelessCudnnRNNV3")
 def _stateless_cudnn_rnn_v3_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """As for CudnnRNNV3 in training. No gradient for the seed; reserve_space has its masks."""
     random = attributes(op, {"dropout": 0.0})
     return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs_of(op), random)
 
 
-@gradient_of("TfRnnOps>CudnnRNNV3Packed")
+@gradient_of(f"{PREFIX}CudnnRNNV3Packed")
 def _cudnn_inference_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """Runs the op again in training, since inference has no reserve space. There is no dropout."""
     outputs = _forward(op, "CudnnRNNV3", STACK_ATTRS, RANDOM_ATTRS)
     return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs, RANDOM_ATTRS)
 
 
-@gradient_of("TfRnnOps>LayerRNN")
+@gradient_of(f"{PREFIX}LayerRNN")
 def _layer_rnn_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """Gradients for the input, the states and the weights; none for lengths, masks and seed."""
     if not op.get_attr("is_training"):
@@ -60,7 +61,7 @@ def _layer_rnn_gradient(op: tf.Operation, *gradients: Any) -> Any:
     return _backprop(op, "LayerRNNBackprop", gradients, LAYER_ATTRS, outputs_of(op))
 
 
-@gradient_of("TfRnnOps>LayerRNNPacked")
+@gradient_of(f"{PREFIX}LayerRNNPacked")
 def _layer_inference_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """As for CudnnRNNV3."""
     outputs = _forward(op, "LayerRNN", LAYER_ATTRS)
@@ -115,17 +116,17 @@ def _backprop(
     return [*result, *[None] * (len(op.inputs) - len(result))]  # inputs without gradients come last
 
 
-@gradient_of("TfRnnOps>QuantizedLayerRNN")
+@gradient_of(f"{PREFIX}QuantizedLayerRNN")
 def _no_gradient_of_int8(op: tf.Operation, *gradients: Any) -> NoReturn:
     raise LookupError(NO_GRADIENT_OF_INT8)
 
 
 for _op in ("PackCudnnRNNParams", "PackLayerRNN", "PackQuantizedLayerRNN"):
     with contextlib.suppress(KeyError):  # as in gradient_of
-        tf.no_gradient(f"TfRnnOps>{_op}")
+        tf.no_gradient(f"{PREFIX}{_op}")
 
 
-@gradient_of("TfRnnOps>BlockLSTMV2")
+@gradient_of(f"{PREFIX}BlockLSTMV2")
 def _block_lstm_v2_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """Gradients for every input except seq_len_max, from the gradients of cs and h, as in TensorFlow."""
     outputs = outputs_of(op)
@@ -143,7 +144,7 @@ def _block_lstm_v2_gradient(op: tf.Operation, *gradients: Any) -> Any:
 # The params contain each canonical number once, so each of these two ops is the gradient of the other.
 
 
-@gradient_of("TfRnnOps>CudnnRNNCanonicalToParamsV2")
+@gradient_of(f"{PREFIX}CudnnRNNCanonicalToParamsV2")
 def _canonical_to_params_gradient(op: tf.Operation, gradient: tf.Tensor | None) -> Any:
     """Gradients for the weights and biases, in the shapes of the inputs."""
     sizes, canonical = op.inputs[:3], op.inputs[3:]
@@ -157,7 +158,7 @@ def _canonical_to_params_gradient(op: tf.Operation, gradient: tf.Tensor | None) 
     return (None, None, None, *(tf.reshape(part, tf.shape(tensor)) for part, tensor in gradients))
 
 
-@gradient_of("TfRnnOps>CudnnRNNParamsToCanonicalV2")
+@gradient_of(f"{PREFIX}CudnnRNNParamsToCanonicalV2")
 def _params_to_canonical_gradient(op: tf.Operation, *gradients: Any) -> Any:
     """The gradient for params. It is zero for an output without a gradient."""
     parts = [_or_zeros(*pair) for pair in zip(gradients, op.outputs, strict=True)]

@@ -20,7 +20,14 @@ from tf_rnn_ops.params.layout import num_directions
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.dropout import dropout_masks
 from tf_rnn_ops.plain.recurrence import Loops
-from tf_rnn_ops.raw_ops.table import LAYER_ATTRS, MAJOR_ATTR, RESULTS, STACK_ATTRS, signature
+from tf_rnn_ops.raw_ops.table import (
+    LAYER_ATTRS,
+    MAJOR_ATTR,
+    PREFIX,
+    RESULTS,
+    STACK_ATTRS,
+    signature,
+)
 
 _STOCK = ("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3")
 # An input that a network without a cell state does not read, and the gradient of an output that it lacks.
@@ -32,7 +39,7 @@ def register_stock_gradients() -> None:
     gradient_of(*_STOCK)(_cudnn_rnn)
 
 
-@gradient_of("TfRnnOps>CudnnRNNBackpropV3")
+@gradient_of(f"{PREFIX}CudnnRNNBackpropV3")
 def _cudnn_rnn(op: tf.Operation, *cotangents: Any) -> Any:
     """Gradients for input, the states, params and the gradients of the outputs."""
     attrs, time_major = attributes(op, STACK_ATTRS), _time_major(op)
@@ -62,7 +69,7 @@ def _cudnn_network(layout: Layout, time_major: bool, dropout: float, inputs: dic
     return plain.cudnn_rnn(layout, **inputs, time_major=time_major, masks=masks, loops=_loops())
 
 
-@gradient_of("TfRnnOps>LayerRNNBackprop")
+@gradient_of(f"{PREFIX}LayerRNNBackprop")
 def _layer_rnn(op: tf.Operation, *cotangents: Any) -> Any:
     """Gradients for input, the states, the weights and the gradients of the outputs."""
     shapes, time_major = _shapes(op), _time_major(op)
@@ -91,7 +98,7 @@ def _layer_network(layer: sizes.Layer, time_major: bool, inputs: dict[str, Any])
     return plain.layer_rnn(**attrs, **inputs, time_major=time_major, loops=_loops())
 
 
-@gradient_of("TfRnnOps>BlockLSTMGradV2")
+@gradient_of(f"{PREFIX}BlockLSTMGradV2")
 def _block_lstm(op: tf.Operation, *cotangents: Any) -> Any:
     """Gradients for all inputs of BlockLSTMV2, and for cs_grad and h_grad."""
     shapes = sizes.block_shapes(*_of_known_sizes(op, sizes.block_sizes_of, _shapes(op)))

@@ -18,6 +18,7 @@ from tf_rnn_ops.autodiff.ops import attribute
 from tf_rnn_ops.native.tf_internals.pfor import not_converted, register_converter, result
 from tf_rnn_ops.raw_ops.table import (
     LAYER_WEIGHTS,
+    PREFIX,
     QUANTIZED_WEIGHTS,
     RANDOM_ATTRS,
     UPSTREAM,
@@ -203,4 +204,4 @@ _CONVERTERS = {
     "LinearRecurrence": _forward,
 }
 for _op, _converter in _CONVERTERS.items():
-    register_converter(f"TfRnnOps>{_op}", _converter)
+    register_converter(f"{PREFIX}{_op}", _converter)

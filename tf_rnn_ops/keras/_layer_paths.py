@@ -6,7 +6,8 @@ import keras
 
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras._internals.layers import inner_layers
-from tf_rnn_ops.keras.dispatch import changes, eligibility, switch
+from tf_rnn_ops.keras.dispatch import changes, switch
+from tf_rnn_ops.keras.dispatch.decision import decide, wish_for_keras
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.layers.cell_layer import CellLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
@@ -33,10 +34,10 @@ def kept_by_keras(model: keras.layers.Layer) -> dict[str, str]:
         return {}
     reasons = {}
     for name, layer in recurrent_layers(model):
-        if is_stack(layer) or eligibility.wish_for_keras(layer):
+        if is_stack(layer) or wish_for_keras(layer):
             continue
-        path, reason = path_of(layer, is_compiled(model))
-        if path == KERAS and not _one_step_reason(layer):
+        path, reason = path_of(layer, is_compiled(model), time=None)
+        if path == KERAS:
             reasons[name] = reason
     return reasons
 
@@ -46,13 +47,10 @@ def is_compiled(model: keras.Model) -> bool:
     return bool(getattr(model, "compiled", False) and getattr(model, "jit_compile", False))
 
 
-def _one_step_reason(layer: keras.layers.Layer) -> str | None:
-    """The reason of a layer that was built for one time step; None for other layers."""
+def known_time(layer: keras.layers.Layer) -> int | None:
+    """The number of time steps that a layer was built for, or None."""
     shape: Any = (layer.get_build_config() or {}).get("input_shape") or ()
-    is_ours = isinstance(layer, (*OURS, *_STOCK)) or type(layer) is keras.layers.RNN
-    if len(shape) != 3 or not is_ours or eligibility.keras_reason(layer):
-        return None
-    return eligibility.single_step_reason(layer, shape[1])
+    return shape[1] if len(shape) == 3 else None
 
 
 def recurrent_layers(model: keras.Model) -> list[tuple[str, keras.layers.Layer]]:
@@ -84,31 +82,48 @@ def is_ours(layer: keras.layers.Layer) -> bool:
     return is_stack(layer) or isinstance(layer, OURS)
 
 
-def path_of(layer: keras.layers.Layer, compiled: bool) -> tuple[str, str]:
-    """Returns the path and the reason."""
+def path_of(layer: keras.layers.Layer, compiled: bool, time: int | None) -> tuple[str, str]:
+    """The path of a layer, and the reason.
+
+    Args:
+        layer: A recurrent layer.
+        compiled: Whether XLA compiles its model.
+        time: The number of time steps that a graph knows, or None.
+    """
     if is_stack(layer):
-        reason = loader.unavailable()
-        return (FUSED, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
+        reason = decide(layer, time, training=False, xla=compiled).reason
+        return (NOTHING, reason) if reason else (FUSED, "")
+    reason = (
+        _class_reason(layer)
+        or overridden.no_inner_loop()
+        # A reason that holds for each call helps more than the advice to convert the layer.
+        or decide(layer, None, training=False, xla=False).reason
+        or changes.own_loop_reason(layer)
+        or _stock_reason(layer)
+        or decide(layer, time, training=False, xla=compiled).reason
+    )
+    if reason:
+        return KERAS, reason
+    reason = decide(layer, time, training=True, xla=compiled).reason
+    return (KERAS_IN_TRAINING, reason) if reason else (FUSED, "")
+
+
+def _class_reason(layer: keras.layers.Layer) -> str | None:
+    """Tells why the class of a layer never runs on ops, also under accelerate(); None if it may."""
     # WHY type(): isinstance(layer, RNN) is true for every recurrent layer of Keras.
-    if not isinstance(layer, (*OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
-        return KERAS, f"there is no op for a layer of class {type(layer).__name__}"
-    reason = overridden.no_inner_loop() or eligibility.keras_reason(layer)
-    reason = reason or changes.own_loop_reason(layer)
-    if reason is not None:
-        return KERAS, reason
-    if not isinstance(layer, OURS) and not switch.active():
-        if type(layer) not in (*_STOCK, keras.layers.RNN):
-            base = next(cls.__name__ for cls in _STOCK if isinstance(layer, cls))
-            return KERAS, (
-                f"{type(layer).__name__} is a subclass of keras.layers.{base}, which convert leaves as it is: "
-                f"derive it from tf_rnn_ops.keras.{base}, or see tf_rnn_ops.keras.accelerate"
-            )
-        return KERAS, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
-    reason = _one_step_reason(layer)
-    if reason is not None:
-        return KERAS, reason
-    reason = eligibility.layer_xla_reason(layer) if compiled else None
-    if reason is not None:
-        return KERAS, reason
-    reason = eligibility.training_reason(layer)
-    return (FUSED, "") if reason is None else (KERAS_IN_TRAINING, reason)
+    if isinstance(layer, (*OURS, *_STOCK)) or type(layer) is keras.layers.RNN:
+        return None
+    return f"there is no op for a layer of class {type(layer).__name__}"
+
+
+def _stock_reason(layer: keras.layers.Layer) -> str | None:
+    """Tells that a layer of Keras runs as Keras's until the user changes that; None if it runs on ops."""
+    if isinstance(layer, OURS) or switch.active():
+        return None
+    if type(layer) in (*_STOCK, keras.layers.RNN):
+        return "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
+    base = next(cls.__name__ for cls in _STOCK if isinstance(layer, cls))
+    return (
+        f"{type(layer).__name__} is a subclass of keras.layers.{base}, which convert leaves as it is: "
+        f"derive it from tf_rnn_ops.keras.{base}, or see tf_rnn_ops.keras.accelerate"
+    )

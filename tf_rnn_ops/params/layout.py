@@ -5,12 +5,12 @@ This module mirrors cc/core/op/param_layout; docs/raw-ops.md describes both.
 
 import dataclasses
 import functools
-import operator
 from typing import Any, Iterable, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tf_rnn_ops._python import checks
 from tf_rnn_ops.params import gates
 
 # The gates of each mode, in the order of the buffer.
@@ -128,7 +128,7 @@ class Layout:
     def __post_init__(self) -> None:
         _one_of("rnn_mode", self.rnn_mode, tuple(GATES))
         for name in ("num_layers", "num_units", "input_size"):
-            self._resolve(name, _at_least(name, getattr(self, name), 1))
+            self._resolve(name, checks.at_least(name, getattr(self, name), 1))
         _one_of("direction", self.direction, DIRECTIONS)
         _one_of("input_mode", self.input_mode, INPUT_MODES)
         self._resolve("num_proj", self._checked_projection(self.num_proj))
@@ -200,7 +200,7 @@ class Layout:
         return weights, biases
 
     def _checked_projection(self, num_proj: Any) -> int:
-        num_proj = _at_least("num_proj", num_proj, 0)
+        num_proj = checks.at_least("num_proj", num_proj, 0)
         if num_proj and self.rnn_mode != "lstm":
             raise ValueError(
                 f"num_proj must be 0 for rnn_mode={self.rnn_mode!r}, because only 'lstm' has a "
@@ -269,15 +269,6 @@ def _one_of(name: str, value: Any, choices: Sequence[str]) -> None:
         return
     listed = ", ".join(repr(choice) for choice in choices[:-1])
     raise ValueError(f"{name} must be {listed} or {choices[-1]!r}, but it is {value!r}.")
-
-
-def _at_least(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ValueError(f"{name} must be an integer, but it is {value!r}.")
-    number = operator.index(value)
-    if number < least:
-        raise ValueError(f"{name} must be at least {least}, but it is {number}.")
-    return number
 
 
 def _checked_arrays(

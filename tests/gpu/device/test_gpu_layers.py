@@ -13,7 +13,8 @@ import tf_rnn_ops.keras as ours
 from support import devices, infinite_values, layer_ops, subproc
 from support.layer_cases import MODES, layer_case
 from support.selection import all_but
-from tf_rnn_ops.keras.dispatch import eligibility, fused
+from tf_rnn_ops.keras.dispatch import fused
+from tf_rnn_ops.keras.dispatch.decision import decide
 from tf_rnn_ops.native import xla
 
 pytestmark = pytest.mark.usefixtures("each_algorithm", "everything_else_on_the_cpu")
@@ -147,7 +148,7 @@ def test_options_of_keras_run_on_the_gpu(kind, masked, rng, monkeypatch):
     training = kind in ("zoneout", "recurrent_dropout")
     # A hole, padding on the left and on the right.
     mask = tf.constant(np.array([[1, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 1, 1, 1, 0]], bool))
-    assert eligibility.keras_reason(layer) is None and eligibility.training_reason(layer) is None
+    assert decide(layer, None, training=True, xla=False).ops
     results = []
     for ops in (Calls(), tf_rnn_ops.raw_ops):
         monkeypatch.setattr(fused, "raw_ops", ops)

@@ -24,6 +24,9 @@ def test_the_page_lists_the_changed_attributes():
     for call in (node for source in sources for node in ast.walk(ast.parse(source))):
         if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("patches."):
             changed |= {arg.value for arg in call.args[1:2] if isinstance(arg, ast.Constant)}
+            if ast.unparse(call.func) == "patches.Replacement":
+                names = (node.value for node in ast.walk(call) if isinstance(node, ast.Constant))
+                changed |= {name for name in names if isinstance(name, str)}
     assert changed <= listed
     assert listed == {name for name in listed if any(name in source for source in sources)}
 
@@ -52,6 +55,31 @@ def test_a_function_is_wrapped_once():
     Model.quantize = others(Model.quantize)
     patches.wrap(Model, "quantize", around)
     assert Model().quantize("int8") == ["int8", "others", "ours", "others"]
+
+
+class Owner:
+    one = "theirs"
+
+
+def test_a_replacement_ends_with_its_last_user():
+    made = []
+    replacement = patches.Replacement(
+        lambda: made.append(1) or {(Owner, "one"): "ours", (Owner, "two"): "new"}
+    )
+    with replacement:
+        assert (Owner.one, Owner.two) == ("ours", "new") and replacement.in_use
+        with replacement:
+            assert replacement.has_set("new") and made == [1]
+        assert Owner.one == "ours"
+    assert Owner.one == "theirs" and not hasattr(Owner, "two")
+    assert not replacement.in_use and not replacement.has_set("new")
+
+
+def test_a_replacement_leaves_the_patch_of_another_package():
+    with patches.Replacement(lambda: {(Owner, "one"): "ours"}) as replacement:
+        Owner.one = "wraps ours"
+    assert Owner.one == "wraps ours" and not replacement.has_set("ours")
+    Owner.one = "theirs"
 
 
 def attributes_of(model):

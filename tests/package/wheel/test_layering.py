@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "_formats": "_python params plain portable raw_ops stepper numpy tensorflow ai_edge_litert onnx onnxruntime openvino"
     " tf2onnx",
     "keras/_internals": "_python params/keras keras",
-    "keras/dispatch": "keras/_internals native plain raw_ops keras numpy tensorflow",
+    "keras/dispatch": "keras/_internals native params plain raw_ops keras numpy tensorflow",
     "keras/layers": "_python keras/_internals keras/dispatch native params raw_ops keras numpy tensorflow"
     " typing_extensions",
     "keras/_layer_paths": "keras/_internals keras/dispatch keras/layers native keras",
@@ -43,7 +43,7 @@ MAY_IMPORT = {
     " keras/dispatch params params/onnx keras numpy tensorflow",
     "keras/_report": "_comparison _python keras/_convert keras/_internals keras/_layer_paths keras/layers keras/dispatch"
     " native keras numpy tensorflow",
-    "keras/_export/layer_names": "keras tensorflow",
+    "keras/_export/layer_names": "raw_ops keras tensorflow",
     "keras/_export/time_axes": "_python keras/_convert keras/layers keras tensorflow",
     "keras/_export/outputs": "_comparison _formats keras numpy tensorflow",
     "keras/_export/signatures": "_comparison keras/_export/time_axes keras/_internals keras numpy tensorflow",
@@ -53,7 +53,7 @@ MAY_IMPORT = {
     " keras/_export/streaming keras/_export/time_axes keras/_internals keras/_report keras/dispatch keras/layers"
     " keras numpy tensorflow",
     "keras/_export/stepper": "_python _step stepper keras/_convert keras/_export/outputs keras/_export/signatures"
-    " keras/_export/streaming keras/_export/time_axes keras/dispatch keras numpy tensorflow",
+    " keras/_export/streaming keras/_export/time_axes keras/_layer_paths keras/dispatch raw_ops keras numpy tensorflow",
     "keras/_export/export": "_formats _python keras/_convert keras/_export/check keras/_export/layer_names"
     " keras/_export/outputs keras/_export/signatures keras/_export/stepper keras/_export/streaming keras/_layer_paths"
     " keras/_report keras/dispatch keras tensorflow",

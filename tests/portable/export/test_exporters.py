@@ -14,6 +14,7 @@ from tensorflow.python.framework import kernels
 import tf_rnn_ops.keras as rnn
 from portable import graphs
 from tf_rnn_ops import portable
+from tf_rnn_ops._formats.exported_layer import layer_of
 
 
 def _litert(folder, x):
@@ -169,3 +170,17 @@ def test_results_in(tool, exported):
     for output, array in want.items():
         assert np.any(array != 0)
         np.testing.assert_allclose(got[output], array, rtol=0, atol=2e-6, err_msg=output)
+
+
+@pytest.mark.parametrize(
+    "node, op, name",
+    [
+        ("StatefulPartitionedCall_2/m_1/l_1/TfRnnOps>LayerRNN_1", "TfRnnOps>LayerRNN", "m_1/l_1"),
+        ("m_1/l_1/TfRnnOps>LayerRNNPacked", "LayerRNNPacked", "m_1/l_1"),
+        ("PartitionedCall/m/BlockLSTMV2", "BlockLSTMV2", "m"),
+        ("m/other", "BlockLSTMV2", "m/other"),
+        ("BlockLSTM", "BlockLSTM", "BlockLSTM"),
+    ],
+)
+def test_layer_of_a_node(node, op, name):
+    assert layer_of(node, op) == name

@@ -7,9 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer, layer_of
 from tf_rnn_ops._formats.litert import flatbuffer, fused
 from tf_rnn_ops._formats.passes import recurrent_nodes
+from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.portable import per_node
 
 # Types that few ops of LiteRT compute in, as its converter writes them.
@@ -48,7 +49,7 @@ def write(
 def _decide(functions: fused.Functions, info: per_node.NodeInfo) -> tuple[Any, str, str]:
     if info.dtype == tf.float64:
         raise ValueError(
-            f"The layer {recurrent_nodes.layer_of(info.name)!r} computes in float64, which LiteRT does not."
+            f"The layer {layer_of(info.name, info.op)!r} computes in float64, which LiteRT does not."
         )
     if info.steps == 1:
         # WHY: for one step, ordinary ops take 0.7 times as long as the fused op.
@@ -81,8 +82,7 @@ def _reason(error: Exception) -> str:
         return f"LiteRT has no op for {', '.join(lacking)} of these types."
     if "requires element_shape to be static" in text:
         return "LiteRT needs known sizes for a loop of Keras: give the batch and all others in input_signature."
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return one_line(error)
 
 
 def _check(content: bytes, nodes: list[ExportedLayer]) -> None:

@@ -4,8 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
-from tf_rnn_ops._formats.saved_model import layer_name
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer, layer_of
 from tf_rnn_ops.params.gates import ONNX_OPS
 from tf_rnn_ops.portable import unsupported_parts
 from tf_rnn_ops.portable.per_node import KEEP, NodeInfo, constant
@@ -33,7 +32,7 @@ class Fitting:
         reason = _reason_for_loop(info, node) or self._computed(info, node)
         self.nodes.append(
             ExportedLayer(
-                layer_name(node.name, info.op),
+                layer_of(node.name, info.op),
                 info.op,
                 LOOP if reason else _became(info),
                 reason,

@@ -1,14 +1,13 @@
 """Runs files of ONNX in ONNX Runtime."""
 
-from typing import Any, Callable
+from typing import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-_Arrays = dict[str, npt.NDArray[Any]]
+from tf_rnn_ops._formats.exported_layer import Arrays
 
 
-def load(filepath: str, threads: int = 0) -> Callable[[_Arrays], _Arrays]:
+def load(filepath: str, threads: int = 0) -> Callable[[Arrays], Arrays]:
     """The function of a file. `threads`: the number of threads of a call; 0 for ONNX Runtime's default."""
     import onnxruntime
 
@@ -22,7 +21,7 @@ def load(filepath: str, threads: int = 0) -> Callable[[_Arrays], _Arrays]:
     # A file has float32 where its model has bfloat16; see widening.
     wide = {one.name for one in session.get_inputs() if one.type == "tensor(float)"}
 
-    def call(inputs: _Arrays) -> _Arrays:
+    def call(inputs: Arrays) -> Arrays:
         feed = {n: np.asarray(a, np.float32) if n in wide else a for n, a in inputs.items()}
         return dict(zip(names, session.run(None, feed), strict=True))
 

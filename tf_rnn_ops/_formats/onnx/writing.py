@@ -117,9 +117,7 @@ class _Errors(logging.Handler):
     """Collects the errors that tf2onnx logs in this thread, and does not print them."""
 
     _logger = logging.getLogger("tf2onnx")
-    _lock = threading.Lock()
-    _users = 0  # handlers that are in use
-    _before = True  # the logger's `propagate` without them
+    _silence = patches.Replacement(lambda: {(_Errors._logger, "propagate"): False})
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -131,20 +129,13 @@ class _Errors(logging.Handler):
             self.messages.append(record.getMessage())
 
     def __enter__(self) -> "_Errors":
-        with _Errors._lock:
-            if _Errors._users == 0:
-                _Errors._before = self._logger.propagate
-            _Errors._users += 1
-            patches.put(self._logger, "propagate", False)
-            self._logger.addHandler(self)
+        self._silence.__enter__()
+        self._logger.addHandler(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        with _Errors._lock:
-            self._logger.removeHandler(self)
-            _Errors._users -= 1
-            if _Errors._users == 0:
-                patches.put(self._logger, "propagate", _Errors._before)
+        self._logger.removeHandler(self)
+        self._silence.__exit__()
 
 
 def _check(onnx: Any, model: Any) -> None:

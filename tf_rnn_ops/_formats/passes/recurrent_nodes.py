@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 import tensorflow as tf
 
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer, layer_of
 from tf_rnn_ops._formats.passes import (
     bias_additions,
     int8_products,
@@ -17,7 +17,6 @@ from tf_rnn_ops._formats.passes import (
     variable_updates,
 )
 from tf_rnn_ops.portable import per_node
-from tf_rnn_ops.raw_ops.table import PREFIX
 
 STEP = "ordinary ops of one step"
 DEFAULT = "serving_default"
@@ -53,7 +52,7 @@ def rewritten(
     def decision(info: per_node.NodeInfo) -> Any:
         found, target_op, reason = decide(info)
         if info.place in places:
-            nodes.append(ExportedLayer(layer_of(info.name), info.op, target_op, reason))
+            nodes.append(ExportedLayer(layer_of(info.name, info.op), info.op, target_op, reason))
         return found
 
     with tempfile.TemporaryDirectory() as folder:
@@ -114,12 +113,6 @@ def names_apart(saved_model: str, signature: str) -> dict[str, str]:
     (meta_graph,) = per_node.read(pathlib.Path(saved_model)).meta_graphs
     found = meta_graph.signature_def[signature]
     return formats.names_apart(found.inputs, found.outputs)
-
-
-def layer_of(node: str) -> str:
-    """The names of the Keras layers around a node, without the name of the op."""
-    path, _, last = node.rpartition("/")
-    return path if path and last.startswith(PREFIX) else node
 
 
 def functions_of(saved_model: str, signature: str) -> set[str]:

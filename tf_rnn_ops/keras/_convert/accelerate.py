@@ -16,9 +16,6 @@ _logger = logging.getLogger("tf_rnn_ops")
 
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
-# {(class of Keras, name of an attribute): (the attribute of Keras or None, our attribute)}.
-_replaced: dict = {}
-
 
 class Acceleration:
     """The result of accelerate(). restore() ends it, or the end of the block if it is a context manager.
@@ -116,16 +113,26 @@ def restore() -> None:
 
 
 def _patch() -> None:
-    if _replaced:
-        return
+    if not _replacement.in_use:
+        _replacement.__enter__()
+
+
+def _unpatch_if_unused() -> None:
+    if _replacement.in_use and not switch.active():
+        _replacement.__exit__()
+
+
+def _attributes() -> dict[tuple[type, str], Any]:
+    """{(class of Keras, name of an attribute): our attribute}."""
+    found: dict[tuple[type, str], Any] = {}
     for cls in (*_LAYERS, keras.layers.RNN):
         concerns = _is_plain_rnn if cls is keras.layers.RNN else _is_any
-        for name, value in (
-            ("inner_loop", _inner_loop(cls.inner_loop, concerns)),
-            ("supports_jit", jit_property(concerns)),
-        ):
-            _replaced[cls, name] = cls.__dict__.get(name), value
-            patches.put(cls, name, value)
+        found[cls, "inner_loop"] = _inner_loop(cls.inner_loop, concerns)
+        found[cls, "supports_jit"] = jit_property(concerns)
+    return found
+
+
+_replacement = patches.Replacement(_attributes)
 
 
 def _is_plain_rnn(layer: keras.layers.Layer) -> bool:
@@ -135,19 +142,6 @@ def _is_plain_rnn(layer: keras.layers.Layer) -> bool:
 
 def _is_any(layer: keras.layers.Layer) -> bool:
     return True
-
-
-def _unpatch_if_unused() -> None:
-    if switch.active():
-        return
-    for (cls, name), (original, ours) in _replaced.items():
-        if cls.__dict__.get(name) is not ours:
-            continue  # Another patch wraps this one. It has no effect when inactive.
-        if original is None:
-            patches.remove(cls, name)
-        else:
-            patches.put(cls, name, original)
-    _replaced.clear()
 
 
 def _inner_loop(

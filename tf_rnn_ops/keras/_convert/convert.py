@@ -8,7 +8,7 @@ import keras
 from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._convert import copying
 from tf_rnn_ops.keras._internals.layers import flatten_layers
-from tf_rnn_ops.keras.dispatch import eligibility, environment
+from tf_rnn_ops.keras.dispatch import decision, environment
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN, quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
@@ -131,7 +131,7 @@ def recurrent_layers(model: keras.layers.Layer) -> list[OpLayer]:
 
 
 def _check_not_quantized(model: keras.layers.Layer, to: str) -> None:
-    for layer in filter(eligibility.is_quantized, recurrent_layers(model)):
+    for layer in filter(decision.is_quantized, recurrent_layers(model)):
         raise ValueError(
             f"The layer {layer.name!r} has int8 weights, which to={to!r} cannot convert: convert the model "
             "that has not been quantized."
@@ -152,11 +152,11 @@ def _quantize(model: keras.layers.Layer, mode: str) -> list[str]:
     ]
     for layer in layers:
         try:
-            if not eligibility.is_quantized(layer):
+            if not decision.is_quantized(layer):
                 quantization.quantize(layer, mode)
         except NotImplementedError as error:
             reasons.append(str(error).removesuffix("."))
-    if not any(map(eligibility.is_quantized, layers)):
+    if not any(map(decision.is_quantized, layers)):
         reason = reasons[-1] if reasons else f"{model.name!r} has no recurrent layer"
         raise ValueError(f"convert: nothing can be quantized: {reason}.")
     return reasons

@@ -14,7 +14,7 @@ from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import flatten_layers, inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras._internals.tensors import call_of
-from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.dispatch import decision
 from tf_rnn_ops.keras.layers import RNN, quantization
 from tf_rnn_ops.keras.layers.op_layer import OpLayer
 
@@ -181,7 +181,7 @@ class _Copier:
     def _class_in_copy(self, layer: Any) -> type | None:
         """The class that replaces the class of a layer in the copy, or None."""
         cls = self._classes.get(type(layer))
-        return None if cls is RNN and not eligibility.has_op_cells(layer) else cls
+        return None if cls is RNN and not decision.has_op_cells(layer) else cls
 
     def _switch_classes(self, layer: keras.layers.Layer) -> None:
         """Changes the class of recurrent layers in place that the constructor of a user's class has made.

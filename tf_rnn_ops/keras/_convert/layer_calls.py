@@ -16,42 +16,25 @@ class _Thread(threading.local):
     instead: Callable | None = None
 
 
-class _Patch:
-    """The method of keras.layers.Layer while some thread replaces calls."""
-
-    def __init__(self) -> None:
-        self._lock, self._users = threading.Lock(), 0
-        self._original: Any = None
-        self._ours: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._original = keras.layers.Layer.__call__
-                self._ours = self._dispatcher(self._original)
-                patches.put(keras.layers.Layer, "__call__", self._ours)
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if not self._users:
-                # Otherwise another patch wraps this one, which has no effect any more.
-                if keras.layers.Layer.__call__ is self._ours:
-                    patches.put(keras.layers.Layer, "__call__", self._original)
-                self._ours = None
-
-    def _dispatcher(self, original: Callable) -> Callable:
-        @functools.wraps(original)
-        def call(layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
-            if _thread.instead is None or self._ours is not call:
-                return original(layer, *args, **kwargs)
-            return _thread.instead(original, layer, *args, **kwargs)
-
-        return call
+_thread = _Thread()
 
 
-_thread, _patch = _Thread(), _Patch()
+def _dispatcher(original: Callable) -> Callable:
+    """Keras's Layer.__call__, which runs the function of its thread if there is one."""
+
+    @functools.wraps(original)
+    def call(layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
+        # Another patch may still call the function of an earlier replacement.
+        if _thread.instead is None or not _patch.has_set(call):
+            return original(layer, *args, **kwargs)
+        return _thread.instead(original, layer, *args, **kwargs)
+
+    return call
+
+
+_patch = patches.Replacement(
+    lambda: {(keras.layers.Layer, "__call__"): _dispatcher(keras.layers.Layer.__call__)}
+)
 
 
 @contextlib.contextmanager

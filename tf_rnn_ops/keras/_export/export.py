@@ -22,7 +22,7 @@ from tf_rnn_ops.keras._export import signatures
 from tf_rnn_ops.keras._export.check import int8_error, known_faults, verification
 from tf_rnn_ops.keras._export.layer_names import LayerNames
 from tf_rnn_ops.keras._export.outputs import Outputs
-from tf_rnn_ops.keras._export.stepper.stepper import graph_of
+from tf_rnn_ops.keras._export.stepper.stepper import traced
 from tf_rnn_ops.keras._export.streaming.stream import Stream, stream_of
 from tf_rnn_ops.keras._report.explain import explain
 from tf_rnn_ops.keras._report.progress import Progress
@@ -332,8 +332,7 @@ def _save(
             known_faults.refuse(ours, signature)
         else:
             stream = make_stream(ours, signature)
-            stream.observe = layer_names.run
-            function, signature = stream.function, stream.signature
+            function, signature = stream.observed_by(layer_names.run).function, stream.signature
         function = outputs.of(function, signature)
         with layer_calls.replaced(layer_names.run):
             _write_saved_model(ours, folder, function, signature)
@@ -351,11 +350,11 @@ def _write_stepper(
 ) -> tuple[_Saved, list[ExportedLayer]]:
     """Writes the file of a stepper, without a SavedModel."""
     with on_ops(model) as ours:
-        graph = graph_of(ours, signature, time, opens and time is None)
-        path.write_bytes(graph.content)
-        layer_names, stream = LayerNames(ours), stream_of(ours, signature, time, opens)
-    layers = [ExportedLayer(name, op, formats.RNN) for name, op in graph.layers]
-    return _Saved([], stream, [], layer_names), layers
+        stream = stream_of(ours, signature, time, opens)
+        file = traced(stream, signature, time, opens and time is None)
+        path.write_bytes(file.content)
+    layers = [ExportedLayer(name, op, formats.RNN) for name, op in file.layers]
+    return _Saved([], stream, [], LayerNames(ours)), layers
 
 
 class _CannotBeCalled(ValueError):

@@ -6,6 +6,8 @@ from typing import Any, Callable
 import keras
 import tensorflow as tf
 
+from tf_rnn_ops.raw_ops.table import PREFIX
+
 
 class LayerNames:
     """Finds the layer of a node. TensorFlow adds numbers to the names of layers, which also end in numbers.
@@ -49,6 +51,6 @@ class LayerNames:
         for k in range(len(parts), 0, -1):
             if name := self._names.get("/".join(parts[:k])):
                 # Keras calls some layers, such as that of TimeDistributed, without a scope of their own.
-                inside = [part for part in parts[k:] if not part.startswith("TfRnnOps>")]
+                inside = [part for part in parts[k:] if not part.startswith(PREFIX)]
                 return "/".join([name, *inside])
         return node

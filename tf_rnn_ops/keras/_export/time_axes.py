@@ -15,9 +15,8 @@ from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras._convert import layer_calls, pairs
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
-# The numbers of calls whose steps replace an open number of steps. WHY not 1: a sequence of one step would fit any
-# other one. The larger numbers are for layers with windows, and 1 is for models of one length.
-_FACTORS = (2, 24, 600, 1)
+# The numbers of calls whose steps replace an open number of steps. The larger numbers are for layers with windows.
+_FACTORS = (2, 24, 600)
 
 
 class Call(NamedTuple):
@@ -224,12 +223,17 @@ class _Probe:
     def _sizes(second: dict[str, int | None], time: int | None) -> Iterator[int]:
         """Sizes for those that are open, in the order in which they are tried."""
         known = {size for size in second.values() if size is not None}
-        for factor in _FACTORS:
+
+        def unlike(factor: int) -> int:
             # WHY another size than the known ones: it tells which dimensions are the steps.
             sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
-            yield next(size for size in sizes if size not in known)
+            return next(size for size in sizes if size not in known)
+
+        yield from map(unlike, _FACTORS)
         # An open sequence may be combined with one of a known number of steps.
         yield from known
+        # For models of one length. WHY last: a sequence of one step would fit any other one.
+        yield unlike(1)
 
     def grown(self, names: list[str]) -> list[Call] | None:
         """The calls with the dimensions that grow with some inputs; None if these cannot be longer."""

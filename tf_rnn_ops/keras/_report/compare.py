@@ -24,7 +24,7 @@ from tf_rnn_ops.keras._report.explain import Explanations, explain
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras._report.timing import Timing, take_turns, timing_of
-from tf_rnn_ops.keras.dispatch import eligibility, environment
+from tf_rnn_ops.keras.dispatch import decision, environment
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.native import machine
 
@@ -183,7 +183,7 @@ def _compared(
         largest=float(np.max([0.0, *(np.max(np.abs(a), initial=0) for a, _ in both)])),
         layers=explain(models[1], print_fn=None),
         where=f"{machine.processor()}, threads: {machine.threads(tf)}; batch: {one_batch.sizes(x)}",
-        quantized=any(map(eligibility.is_quantized, recurrent_layers(models[1]))),
+        quantized=any(map(decision.is_quantized, recurrent_layers(models[1]))),
         printed=printed,
     )
 
@@ -203,7 +203,7 @@ def _copies(model: keras.Model, x: Any, quantize: str | None) -> tuple[Any, Any]
 
 def _on_keras(model: keras.Model) -> Any:
     """The model on Keras's layers, with float weights. It may call functions of this package."""
-    if any(map(eligibility.is_quantized, recurrent_layers(model))):
+    if any(map(decision.is_quantized, recurrent_layers(model))):
         model = convert_silently(model)
         for layer in recurrent_layers(model):
             quantization.dequantize(layer)

@@ -7,8 +7,8 @@ import keras
 from tf_rnn_ops._python import checks
 from tf_rnn_ops.keras import _layer_paths as paths
 from tf_rnn_ops.keras._report.shown import Shown
-from tf_rnn_ops.keras.dispatch import eligibility, environment, switch
-from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
+from tf_rnn_ops.keras.dispatch import decision, environment, switch
+from tf_rnn_ops.keras.dispatch.cells import can_keep_packed
 
 # The attributes of a model with what fit, evaluate and predict have traced.
 _FUNCTIONS = ("train_function", "test_function", "predict_function")
@@ -101,7 +101,9 @@ def explain(
     compiled = paths.is_compiled(model)
     layers = paths.recurrent_layers(model)
     rows = [
-        Explanation(name, type(layer).__name__, *paths.path_of(layer, compiled))
+        Explanation(
+            name, type(layer).__name__, *paths.path_of(layer, compiled, paths.known_time(layer))
+        )
         for name, layer in layers
     ]
     functions = [name for name in _FUNCTIONS if getattr(model, name, None) is not None]
@@ -135,16 +137,16 @@ def _notes(layers: list[tuple[str, keras.layers.Layer]], rows: list[Explanation]
             f"Inference packs the weights again at each call of {', '.join(cast)}: the dtype policy casts "
             "them, and only the value of a variable is kept packed."
         )
-    quantized = [name for name, layer in layers if eligibility.is_quantized(layer)]
+    quantized = [name for name, layer in layers if decision.is_quantized(layer)]
     if quantized:
         notes.append(
             f"The weights of {', '.join(quantized)} are int8 in inference, and dequantized in training."
         )
-    if fused and (reason := eligibility.xla_reason()):
+    if fused and (reason := decision.xla_reason()):
         notes.append(f"XLA (jit_compile=True): {reason}.")
     return notes
 
 
 def _weight_holders(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The objects that hold the weights of a layer: its cells, or a stack itself."""
-    return [layer] if paths.is_stack(layer) else eligibility.cells_of(layer)
+    return [layer] if paths.is_stack(layer) else decision.cells_of(layer)

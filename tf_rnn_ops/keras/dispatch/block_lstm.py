@@ -30,7 +30,7 @@ def run(
     Returns:
         [B, T, H], and the list of final states.
     """
-    assert not masks, "call_reason excludes dropout masks of gates"
+    assert not masks, "decide() excludes dropout masks of gates"
     kernel, recurrent_kernel, bias = cells.weights(cell)
     if steps is None:
         time = sequences.shape[1]

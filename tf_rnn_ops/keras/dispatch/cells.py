@@ -22,7 +22,6 @@ import tensorflow as tf
 
 from tf_rnn_ops.keras.dispatch import activations, changes, environment
 from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
-from tf_rnn_ops.native.tf_internals import tracing
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
 
@@ -80,23 +79,36 @@ def may_run_layer_rnn(cell: keras.layers.Layer) -> bool:
     return op_name(cell) in ("LayerRNN", "CudnnRNNV3")
 
 
-def op_of_call(cell: keras.layers.Layer, time: int | None, training: bool | None) -> str | None:
+def op_of_call(cell: keras.layers.Layer, time: int | None, training: bool | None, xla: bool) -> str:
     """The name of the op that runs a call of a cell.
 
     Args:
         cell: A cell that an op can compute.
-        time: The number of time steps, or None if the graph does not know it.
+        time: The number of time steps that a graph knows, or None.
         training: Whether it is called for training.
-
-    Returns:
-        op_name(cell), or 'LayerRNN' where CudnnRNNV3 cannot run the call or would take longer.
+        xla: Whether XLA compiles the call.
     """
     name = op_name(cell)
-    if name != "CudnnRNNV3":
+    assert name is not None, "reason() excludes cells without an op"
+    if name == "CudnnRNNV3":
+        # It takes longer for one step, and lacks dropout masks of gates and a kernel for XLA.
+        if not (time == 1 or xla or (training and needs_gate_masks(cell))):
+            return name
+        name = "LayerRNN"
+    if name != "LayerRNN" or training:
         return name
-    one_step = time == 1 and not tf.executing_eagerly()
-    masks = training and needs_gate_masks(cell)
-    return "LayerRNN" if one_step or masks or tracing.in_xla() else name
+    if is_quantized(cell):
+        return "QuantizedLayerRNN"
+    return "LayerRNNPacked" if can_keep_packed(cell) else name
+
+
+def can_keep_packed(layer: keras.layers.Layer) -> bool:
+    """Whether the packed weights of a cell or stack can be kept between calls.
+
+    They can if the op gets the value of the variables. A cast makes a new tensor at each call. The
+    weights of a quantized cell are not cast.
+    """
+    return is_quantized(layer) or layer.variable_dtype == layer.compute_dtype
 
 
 def needs_gate_masks(cell: keras.layers.Layer) -> bool:

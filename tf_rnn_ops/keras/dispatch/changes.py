@@ -11,8 +11,13 @@ from typing import Any, Callable
 import keras
 
 from tf_rnn_ops.keras._internals import overridden
+from tf_rnn_ops.params.gates import COUNTS
 
-_GATES = {keras.layers.LSTMCell: 4, keras.layers.GRUCell: 3, keras.layers.SimpleRNNCell: 1}
+_GATES = {
+    keras.layers.LSTMCell: COUNTS["lstm"],
+    keras.layers.GRUCell: COUNTS["gru"],
+    keras.layers.SimpleRNNCell: COUNTS["rnn"],
+}
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN, keras.layers.RNN)
 
 # The methods of any layer by which Keras runs a step of a cell.

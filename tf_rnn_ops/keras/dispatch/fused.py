@@ -6,7 +6,6 @@ sees a GPU the op is CudnnRNNV3 where it can run the call. BlockLSTMV2 runs LSTM
 whose gradient ignores the clipping.
 """
 
-import functools
 from typing import Any, Callable
 
 import keras
@@ -14,9 +13,18 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.dispatch import block_lstm, cells, changes, eligibility, params, quantized
+from tf_rnn_ops.keras.dispatch import (
+    block_lstm,
+    cells,
+    changes,
+    environment,
+    params,
+    quantized,
+    shapes,
+)
+from tf_rnn_ops.keras.dispatch.decision import cells_of, decide, is_quantized
 from tf_rnn_ops.keras.dispatch.masks import MaskedSteps
-from tf_rnn_ops.native import loader
+from tf_rnn_ops.native.tf_internals import tracing
 
 
 def inner_loop(
@@ -41,14 +49,6 @@ def inner_loop(
         The last output [B, S], the outputs [B, T, S] (or the last output as [B, 1, S] without
         return_sequences), and the final states in the structure of initial_state.
     """
-    if changes.loop_reason(layer) is not None:
-        return loop(sequences, initial_state, mask, training=training)
-    is_quantized = eligibility.is_quantized(layer)
-    if is_quantized:
-        # WHY RNN.inner_loop: those of LSTM and GRU may give the int8 weights to cuDNN.
-        loop = functools.partial(keras.layers.RNN.inner_loop, layer)
-    if loader.unavailable() is not None:
-        return loop(sequences, initial_state, mask, training=training)
     # Keras converts the arguments of a call, but not those of stateless_call.
     sequences = tf.convert_to_tensor(sequences)
     is_stack = isinstance(layer.cell, keras.layers.StackedRNNCells)
@@ -56,19 +56,25 @@ def inner_loop(
     if isinstance(layer, keras.layers.GRU):
         states = [states[0][:1]]  # Keras's GRU ignores further states
     one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
-    if eligibility.call_reason(layer, sequences, states, one_mask, training) is not None:
-        if not is_quantized and getattr(layer, "use_cudnn", None) == "auto":
-            # WHY RNN.inner_loop: on a GPU LSTM.inner_loop chooses cuDNN, which fails under XLA and with
-            # dropout masks for each gate.
+    time = None if tf.executing_eagerly() else sequences.shape[1]
+    ops = decide(layer, time, training, tracing.in_xla()).ops
+    if not ops or shapes.reason(cells_of(layer), sequences, states, one_mask) is not None:
+        if changes.loop_reason(layer) is not None or not environment.has_ops():
+            return loop(sequences, initial_state, mask, training=training)
+        # WHY RNN.inner_loop: those of LSTM and GRU may give int8 weights to cuDNN, and they choose it on a GPU, where
+        # it fails under XLA and with dropout masks for each gate.
+        if is_quantized(layer):
+            return keras.layers.RNN.inner_loop(layer, sequences, initial_state, mask, training)
+        if getattr(layer, "use_cudnn", None) == "auto":
             return keras.layers.RNN.inner_loop(layer, sequences, states[0], one_mask, training)
         return loop(sequences, initial_state, mask, training=training)
 
-    its_cells = eligibility.cells_of(layer)
+    its_cells = cells_of(layer)
     output = tf.cast(sequences, its_cells[0].compute_dtype)
     steps, output = _arrange(layer, output, one_mask)
     new_states = []
-    for cell, cell_states in zip(its_cells, states):
-        output, final_states = _run(cell, output, cell_states, steps, training)
+    for op, cell, cell_states in zip(ops, its_cells, states):
+        output, final_states = _run(op, cell, output, cell_states, steps, training)
         new_states.append(final_states)
     results = outputs(layer, steps, output, new_states[-1][0])
     if not is_stack:
@@ -81,30 +87,19 @@ def _as_list(states: Any) -> list:
 
 
 def _run(
+    op: str,
     cell: keras.layers.Layer,
     sequences: tf.Tensor,
     states: list[tf.Tensor],
     steps: MaskedSteps | None,
     training: bool | None,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Runs one cell over sequences in the order of processing. Returns [B, T, H] and the final states."""
+    """Runs a cell on an op over sequences in the order of processing. Returns [B, T, H] and the final states."""
     states = of_every_row(states, sequences)
     masks: dict[str, tf.Tensor] = {}
     if training:
         sequences, masks = _dropout(cell, sequences, states[0])
-    op_name = cells.op_of_call(cell, sequences.shape[1], training)
-    assert op_name is not None, "call_reason excludes cells without an op"
-    run = _RUN[op_name]
-    return run(cell, sequences, states, steps, masks, bool(training))
-
-
-def can_keep_packed(layer: keras.layers.Layer) -> bool:
-    """Whether the packed weights of a layer or cell can be kept between calls.
-
-    They can if the op gets the value of the variables. A cast makes a new tensor at each call. The
-    weights of a quantized cell are not cast.
-    """
-    return cells.is_quantized(layer) or layer.variable_dtype == layer.compute_dtype
+    return _RUN[op](cell, sequences, states, steps, masks, bool(training))
 
 
 def of_every_row(states: list[tf.Tensor], sequences: tf.Tensor) -> list[tf.Tensor]:
@@ -162,6 +157,19 @@ def _dropout(
     return sequences, masks
 
 
+def _inputs(
+    sequences: tf.Tensor, states: list[tf.Tensor], steps: MaskedSteps | None
+) -> dict[str, Any]:
+    """The arguments of the ops for a layer that come from a call."""
+    return {
+        "input": sequences,
+        "input_h": states[0],
+        "input_c": states[1] if len(states) == 2 else tf.zeros([], sequences.dtype),
+        "sequence_lengths": None if steps is None else steps.lengths,
+        "time_major": False,
+    }
+
+
 def _layer(
     cell: keras.layers.Layer,
     sequences: tf.Tensor,
@@ -171,27 +179,43 @@ def _layer(
     is_training: bool,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Runs LayerRNN. Returns [B, T, H] and the list of final states."""
-    has_c = len(states) == 2
-    inputs = {
-        "input": sequences,
-        "input_h": states[0],
-        "input_c": states[1] if has_c else tf.zeros([], sequences.dtype),
-        "sequence_lengths": None if steps is None else steps.lengths,
-        "time_major": False,
-    }
-    if not is_training and cells.is_quantized(cell):
-        output, *new = quantized.run(inputs, *cells.quantized_arguments(cell))
-        return output, new if has_c else new[:1]
     weights, other_arguments = cells.layer_arguments(cell, is_training)
-    if not is_training and can_keep_packed(cell):
-        assert not masks, "masks exist only in training"
-        packed = raw_ops.PackLayerRNN(**weights, keep=True)
-        result: Any = raw_ops.LayerRNNPacked(**inputs, **weights, **other_arguments, packed=packed)
-    else:
-        result = raw_ops.LayerRNN(
-            **inputs, **weights, **other_arguments, **masks, is_training=is_training
-        )
-    return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
+    inputs = _inputs(sequences, states, steps)
+    result: Any = raw_ops.LayerRNN(
+        **inputs, **weights, **other_arguments, **masks, is_training=is_training
+    )
+    return result.output, [result.output_h, result.output_c][: len(states)]
+
+
+def _packed(
+    cell: keras.layers.Layer,
+    sequences: tf.Tensor,
+    states: list[tf.Tensor],
+    steps: MaskedSteps | None,
+    masks: dict[str, tf.Tensor],
+    is_training: bool,
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """Runs LayerRNNPacked, with weights that stay packed between calls."""
+    assert not masks, "masks exist only in training"
+    weights, other_arguments = cells.layer_arguments(cell, is_training)
+    packed = raw_ops.PackLayerRNN(**weights, keep=True)
+    inputs = _inputs(sequences, states, steps)
+    result: Any = raw_ops.LayerRNNPacked(**inputs, **weights, **other_arguments, packed=packed)
+    return result.output, [result.output_h, result.output_c][: len(states)]
+
+
+def _quantized(
+    cell: keras.layers.Layer,
+    sequences: tf.Tensor,
+    states: list[tf.Tensor],
+    steps: MaskedSteps | None,
+    masks: dict[str, tf.Tensor],
+    is_training: bool,
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """Runs QuantizedLayerRNN."""
+    inputs = _inputs(sequences, states, steps)
+    output, *new = quantized.run(inputs, *cells.quantized_arguments(cell))
+    return output, new[: len(states)]
 
 
 def _cudnn(
@@ -203,7 +227,7 @@ def _cudnn(
     is_training: bool,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Runs CudnnRNNV3, which also has a kernel for GPUs, but no dropout masks of gates."""
-    assert not masks, "call_reason excludes dropout masks of gates"
+    assert not masks, "decide() excludes dropout masks of gates"
     rnn_mode = cells.rnn_mode(cell)
     has_c = rnn_mode == "lstm"
     pack = params.gru if rnn_mode == "gru" else params.one_bias
@@ -222,7 +246,13 @@ def _cudnn(
     return result.output, [h, result.output_c[:, 0, :]] if has_c else [h]
 
 
-_RUN = {"LayerRNN": _layer, "CudnnRNNV3": _cudnn, "BlockLSTMV2": block_lstm.run}
+_RUN = {
+    "LayerRNN": _layer,
+    "LayerRNNPacked": _packed,
+    "QuantizedLayerRNN": _quantized,
+    "CudnnRNNV3": _cudnn,
+    "BlockLSTMV2": block_lstm.run,
+}
 
 
 def outputs(

@@ -1,19 +1,10 @@
 """Converts and checks numeric arguments of layers for the attributes of the ops."""
 
-import operator
 from typing import Any
 
 import numpy as np
 
 _FLOAT32 = np.finfo(np.float32)
-
-
-def integer(name: str, value: Any) -> int:
-    """The argument `name` as an int. Raises ValueError if it is not an integer."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} must be an integer, but it is {value!r}.") from None
 
 
 def number(name: str, value: Any) -> float:

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
-from tf_rnn_ops.keras.dispatch import changes, eligibility, fused
+from tf_rnn_ops.keras.dispatch import changes, fused
+from tf_rnn_ops.keras.dispatch.decision import cells_of, decide
 from tf_rnn_ops.keras.layers import cell_options, quantization
 from tf_rnn_ops.keras.layers.arguments import with_signature
 from tf_rnn_ops.raw_ops import dropout_seeds
@@ -32,9 +33,9 @@ def jit_property(concerns: Callable[[keras.layers.Layer], bool] = lambda layer: 
             raise AttributeError("supports_jit is not set yet") from None
         if layer.__dict__.get("_jit_forbidden"):
             return False
-        if not concerns(layer) or eligibility.keras_reason(layer) is not None:
+        if not concerns(layer) or decide(layer, None, training=False, xla=False).reason:
             return wanted
-        return eligibility.layer_xla_reason(layer) is None
+        return not decide(layer, None, training=False, xla=True).reason
 
     def set_(layer: keras.layers.Layer, value: bool) -> None:
         layer.__dict__["supports_jit"] = value
@@ -68,7 +69,7 @@ class OpLayer(keras.layers.RNN):
 
     def rematerialized_call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
-        cells = [c for c in eligibility.cells_of(self) if hasattr(c, "seed_generator")]
+        cells = [c for c in cells_of(self) if hasattr(c, "seed_generator")]
         seeds = [cell.seed_generator for cell in cells]
         return super().rematerialized_call(dropout_seeds.replayed(fn, seeds), *args, **kwargs)
 

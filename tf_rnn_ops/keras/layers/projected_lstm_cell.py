@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
+from tf_rnn_ops._python import checks
 from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
 from tf_rnn_ops.keras.layers import numeric_arguments
 from tf_rnn_ops.keras.layers.arguments import LSTMCellArguments, passes_on
@@ -13,13 +14,6 @@ from tf_rnn_ops.params.initializers import nth_use
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-def _size(name: str, value: Any) -> int:
-    size = 0 if value is None else numeric_arguments.integer(name, value)
-    if size < 0:
-        raise ValueError(f"{name} must be 0 or more, but it is {value}.")
-    return size
 
 
 # The arguments of ProjectedLSTMCell that PeepholeLSTMCell sets itself.
@@ -101,7 +95,7 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
         **kwargs: "Unpack[LSTMCellArguments]",
     ) -> None:
         super().__init__(units, **kwargs)
-        self.num_proj = _size("num_proj", num_proj)
+        self.num_proj = 0 if num_proj is None else checks.at_least("num_proj", num_proj, 0)
         self.use_peepholes = bool(use_peepholes)
         self.cell_clip = numeric_arguments.limit("cell_clip", cell_clip)
         self.proj_clip = numeric_arguments.limit("proj_clip", proj_clip)

@@ -26,7 +26,7 @@ import numpy as np
 from tf_rnn_ops._python import patches
 from tf_rnn_ops.keras._internals.layers import remove_variable
 from tf_rnn_ops.keras._internals.quantization import autocast, count_as_quantized, unlocked
-from tf_rnn_ops.keras.dispatch import activations, cells, changes, eligibility, quantized
+from tf_rnn_ops.keras.dispatch import activations, cells, changes, decision, quantized
 from tf_rnn_ops.keras.dispatch.params import weight_of
 from tf_rnn_ops.keras.layers import policies
 from tf_rnn_ops.keras.layers.quantized_cells import OF_CLASS
@@ -105,7 +105,7 @@ def release(layer: keras.layers.Layer) -> None:
     for cell in _op_cells(layer):
         patches.change_class(cell, cells.class_of(cell))
     patches.put(layer, "build", getattr(layer.build, _OF_KERAS, layer.build))
-    for owner in (layer, *eligibility.cells_of(layer)):
+    for owner in (layer, *decision.cells_of(layer)):
         if "quantize" in vars(owner):
             patches.remove(owner, "quantize")
 
@@ -130,7 +130,7 @@ def quantize(layer: keras.layers.Layer, mode: str | None = None, config: Any = N
         # Quantize all cells before one is changed, so that an error leaves the layer as it is.
         new_arrays = [
             (cell, _arrays(layer, cell))
-            for cell in eligibility.cells_of(layer)
+            for cell in decision.cells_of(layer)
             if not cells.is_quantized(cell)
         ]
     except Exception:  # Keras has set the policy before, whatever the error is
@@ -147,7 +147,7 @@ def quantize(layer: keras.layers.Layer, mode: str | None = None, config: Any = N
 
 def dequantize(layer: keras.layers.Layer) -> None:
     """Gives a quantized layer float weights again, with the values of the int8 weights."""
-    for cell in filter(cells.is_quantized, eligibility.cells_of(layer)):
+    for cell in filter(cells.is_quantized, decision.cells_of(layer)):
         arrays = {name: np.array(weight_of(cell, name)) for name in _matrices(cell)}
         names = [*arrays, *(f"{name}_scale" for name in arrays)]
         _replace(cell, cell.float_class, policies.float_policy(cell), arrays, names)
@@ -211,7 +211,7 @@ def _following(layer: keras.layers.Layer, build: Callable[..., Any]) -> Callable
 
 def _op_cells(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """The cells of a layer that run on an op. The methods of other cells are those of their authors."""
-    return [cell for cell in eligibility.cells_of(layer) if cells.op_name(cell) is not None]
+    return [cell for cell in decision.cells_of(layer) if cells.op_name(cell) is not None]
 
 
 def _is_ahead(cell: keras.layers.Layer) -> bool:
@@ -249,7 +249,7 @@ def _check_quantizable(layer: keras.layers.Layer, mode: str | None, config: Any)
     reason = _mode_reason(mode or getattr(config, "mode", None)) or _config_reason(config)
     if reason is not None:
         raise NotImplementedError(f"The layer {layer.name!r} cannot be quantized: {reason}.")
-    its_cells = eligibility.cells_of(layer)
+    its_cells = decision.cells_of(layer)
     if not layer.built:
         raise ValueError(f"The layer {layer.name!r} must be built before quantize() is called.")
     if layer.quantization_mode is not None and all(map(cells.is_quantized, its_cells)):

@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras._internals.layers import untrack
-from tf_rnn_ops.keras.dispatch import eligibility, masks
-from tf_rnn_ops.keras.dispatch.fused import can_keep_packed
+from tf_rnn_ops.keras.dispatch import masks, shapes
+from tf_rnn_ops.keras.dispatch.cells import can_keep_packed
 from tf_rnn_ops.keras.layers import policies, stack_weights
 from tf_rnn_ops.keras.layers.stack_options import NO_INT8, StackOptions
 from tf_rnn_ops.native.tf_internals import tracing
@@ -178,7 +178,7 @@ class CudnnStack(StackOptions):
             "input_c": input_c,
             "sequence_lengths": sequence_lengths,
         }
-        result = self._train(tensors, dropout_seed) if training else self._infer(tensors)
+        result = self._run(tensors, dropout_seed, bool(training))
         if self.stateful:
             for state, new in zip(self.states or (), (result.output_h, result.output_c)):
                 state.assign(new)
@@ -243,30 +243,25 @@ class CudnnStack(StackOptions):
             return params, params
         return params, stack_weights.without_bias_gradient(self.layout, params)
 
-    def _train(self, tensors: dict[str, tf.Tensor], seed: Any) -> Any:
-        tensors["params"] = self._params()[1]
-        if self.seed_generator is None:
-            return raw_ops.CudnnRNNV3(**tensors, **self._network, time_major=self.time_major)
-        seed = dropout_seeds.draw(self.seed_generator) if seed is None else tf.cast(seed, tf.int64)
-        return raw_ops.StatelessCudnnRNNV3(
-            **tensors,
-            **self._network,
-            seed=seed,
-            dropout=self.dropout,
-            time_major=self.time_major,
-        )
+    def op_of_call(self, training: bool | None) -> str:
+        """The name of the op that runs a call; see keras/dispatch/decision.py."""
+        if training:
+            return "CudnnRNNV3" if self.seed_generator is None else "StatelessCudnnRNNV3"
+        return "CudnnRNNV3Packed" if can_keep_packed(self) else "CudnnRNNV3"
 
-    def rematerialized_call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
-        seeds = [] if self.seed_generator is None else [self.seed_generator]
-        return super().rematerialized_call(dropout_seeds.replayed(fn, seeds), *args, **kwargs)
-
-    def _infer(self, tensors: dict[str, tf.Tensor]) -> Any:
+    def _run(self, tensors: dict[str, tf.Tensor], seed: Any, is_training: bool) -> Any:
         params, tensors["params"] = self._params()
-        if not can_keep_packed(self):
-            return raw_ops.CudnnRNNV3(
-                **tensors, **self._network, is_training=False, time_major=self.time_major
+        arguments = {**tensors, **self._network, "time_major": self.time_major}
+        op = self.op_of_call(is_training)
+        if op == "CudnnRNNV3":
+            return raw_ops.CudnnRNNV3(**arguments, is_training=is_training)
+        if op == "StatelessCudnnRNNV3":
+            seed = (
+                tf.cast(seed, tf.int64)
+                if seed is not None
+                else dropout_seeds.draw(self.seed_generator)
             )
+            return raw_ops.StatelessCudnnRNNV3(**arguments, seed=seed, dropout=self.dropout)
         packed = raw_ops.PackCudnnRNNParams(
             params=params,
             num_layers=self.num_layers,
@@ -275,12 +270,15 @@ class CudnnStack(StackOptions):
             keep=True,
             **self._network,
         )
-        return raw_ops.CudnnRNNV3Packed(
-            **tensors, **self._network, packed=packed, time_major=self.time_major
-        )
+        return raw_ops.CudnnRNNV3Packed(**arguments, packed=packed)
+
+    def rematerialized_call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
+        seeds = [] if self.seed_generator is None else [self.seed_generator]
+        return super().rematerialized_call(dropout_seeds.replayed(fn, seeds), *args, **kwargs)
 
     def _in_compute_dtype(self, inputs: tf.Tensor) -> tf.Tensor:
-        if not eligibility.is_numeric(inputs.dtype):
+        if not shapes.is_numeric(inputs.dtype):
             raise tf.errors.InvalidArgumentError(
                 None, None, f"sequences must be numbers, but their type is {inputs.dtype.name}."
             )

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from tf_rnn_ops._python import checks
-from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.dispatch import decision
 from tf_rnn_ops.keras.layers import numeric_arguments, policies
 from tf_rnn_ops.keras.layers.arguments import LayerArguments, passes_on
 from tf_rnn_ops.keras.layers.op_layer import with_package
@@ -116,7 +116,7 @@ class StackOptions(keras.layers.Layer):
         # Keras would round float sequence_lengths to the compute type. `call` casts the other arguments.
         self.autocast = False
         self.supports_masking = True
-        self.supports_jit = eligibility.xla_reason() is None
+        self.supports_jit = decision.xla_reason() is None
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
     @property

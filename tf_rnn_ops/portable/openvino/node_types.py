@@ -3,18 +3,12 @@
 import tensorflow as tf
 
 from tf_rnn_ops.params import Layout
+from tf_rnn_ops.params.gates import ONNX_OPS
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable import unsupported_parts
 
 # {rnn_mode: node of OpenVINO}.
-SEQUENCES = {
-    "lstm": "LSTMSequence",
-    "gru": "GRUSequence",
-    "gru_reset_before": "GRUSequence",
-    "rnn": "RNNSequence",
-    "rnn_tanh": "RNNSequence",
-    "rnn_relu": "RNNSequence",
-}
+SEQUENCES = {mode: f"{op}Sequence" for mode, op in ONNX_OPS.items()}
 # WHY not hard_sigmoid: a node may have it, but the CPU device raises "Unsupported activation function".
 _ACTIVATIONS = ("tanh", "sigmoid", "relu")
 

@@ -5,11 +5,11 @@ from typing import Any, Callable
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras._convert.convert import convert_silently
+from tf_rnn_ops._comparison.differences import largest_difference
+from tf_rnn_ops.keras._convert.convert import convert_silently, recurrent_layers
 from tf_rnn_ops.keras._internals.layers import flatten_layers
-from tf_rnn_ops.keras.dispatch import eligibility
+from tf_rnn_ops.keras.dispatch import decision
 from tf_rnn_ops.keras.layers import quantization
-from tf_rnn_ops.keras.layers.op_layer import OpLayer
 
 
 def is_quantized(model: keras.Model) -> bool:
@@ -19,11 +19,7 @@ def is_quantized(model: keras.Model) -> bool:
 
 def dequantize(model: keras.Model) -> list[str]:
     """Gives the recurrent layers of a model float weights. Returns the names of those that had int8 weights."""
-    quantized: list[keras.layers.Layer] = [
-        layer
-        for layer in flatten_layers(model)
-        if isinstance(layer, OpLayer) and eligibility.is_quantized(layer)
-    ]
+    quantized = list(filter(decision.is_quantized, recurrent_layers(model)))
     for layer in quantized:
         quantization.dequantize(layer)
     return [layer.name for layer in quantized]
@@ -79,6 +75,6 @@ def _largest(got: Any, want: np.ndarray) -> float:
     if want.dtype.kind not in "fcV" or not want.size:
         return 0.0
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
-    difference = np.abs(np.asarray(got).astype(wide) - want.astype(wide))
-    finite = difference[np.isfinite(difference)]
-    return float(np.max(finite)) if finite.size else 0.0
+    a, b = np.asarray(got).astype(wide), want.astype(wide)
+    finite = np.isfinite(a) & np.isfinite(b)
+    return largest_difference(a[finite], b[finite])

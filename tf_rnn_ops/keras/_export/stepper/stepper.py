@@ -12,7 +12,7 @@ from tf_rnn_ops._python import checks
 from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras._convert.on_ops import on_ops
 from tf_rnn_ops.keras._export import signatures
-from tf_rnn_ops.keras._export.stepper.graph import Graph
+from tf_rnn_ops.keras._export.stepper.tracer import Traced, trace
 from tf_rnn_ops.keras._export.streaming.stream import Stream, stream_of
 from tf_rnn_ops.keras.dispatch import environment
 
@@ -144,37 +144,35 @@ def _content(
         names = [spec.name for spec in specs if spec.shape.rank and spec.shape[0] != batch_size]
         signature = signatures.with_size(signature, 0, None, names)
     with on_ops(model) as ours:
-        return graph_of(ours, signature, time, opens or time is not None).content
+        stream = stream_of(ours, signature, time, opens)
+        return traced(stream, signature, time, opens or time is not None).content
 
 
 def _has_steps(spec: tf.TensorSpec) -> bool:
     return (spec.shape.rank or 0) > 1
 
 
-def graph_of(
-    model: keras.Model, signature: list, time: int | None = None, opens: bool = False
-) -> Graph:
-    """The graph of a model for a file.
+def traced(stream: Stream, signature: list, time: int | None, opens: bool) -> Traced:
+    """The content of a file for a stream, and its recurrent layers.
 
     Args:
-        model: A model on the layers of this package.
-        signature: The signature of its arguments.
+        stream: The stream of a model on the layers of this package.
+        signature: The signature of the model's arguments.
         time: T. None is that of the signature, or any if it is open.
         opens: Whether the file has any T, if the model accepts any.
 
     Raises:
-        ValueError: A layer cannot stream, or a stepper has no such layer.
+        ValueError: A stepper has no such layer.
     """
-    try:
-        # WHY two: for one step some layers run Keras's implementation.
-        stream = Stream(model, signature, 2)
-    except Exception:
-        # The model does not accept two, or there is an error that the next line finds.
-        stream = stream_of(model, signature, time, opens)
     is_open = opens and stream.sequences
     steps = None if is_open else time or _steps_of(signature, stream)
+    specs = keras.tree.flatten(stream.signature)
+    has_one = any(spec.shape[1] == 1 for spec in specs if spec.name in stream.all_sequences)
     try:
-        return Graph(stream, steps)
+        # WHY two: one step looks like a dimension of one number.
+        if has_one and stream.sequences >= stream.all_sequences:
+            stream = stream.of_steps(2)
+        return trace(stream, steps)
     except Exception as error:  # Keras adds lines to the errors of its layers
         raise ValueError(one_line(error)) from error
 

@@ -18,7 +18,7 @@ class Value(NamedTuple):
 
 
 class Nodes(Protocol):
-    """The part of a graph.Graph that its layers use."""
+    """The part of a tracer.Tracer that layers use."""
 
     time: int | None
 

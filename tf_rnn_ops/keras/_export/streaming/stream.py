@@ -1,5 +1,6 @@
 """Models for streaming: the states of their recurrent layers and causal convolutions are inputs and outputs."""
 
+import dataclasses
 import functools
 from typing import Any, Callable, NamedTuple
 
@@ -18,6 +19,7 @@ from tf_rnn_ops.keras._internals.tensors import mask_of
 NEXT = "_next"
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class Stream:
     """A model as a function of one or more steps.
 
@@ -26,66 +28,37 @@ class Stream:
     and states that are inputs of the model, under their names.
 
     Attributes:
+        model: The model. It does not change.
         signature: A list with a structure of tf.TensorSpec for each argument of the model. If there are
             states that are not arguments of the model, the last element is a dict of their specs.
-        has_own_states: Whether there are such states.
+        layers: {layer with states: _State}.
         states: {name of an input that is a state: name of the model's output with the next state, or
             None}.
+        has_own_states: Whether there are states that are not arguments of the model.
         sequences: The names of the inputs that may have any number of steps in the model.
         all_sequences: The names of all inputs with the steps of the stream.
-        opened: The number of steps of the signature, if `opens` replaced it by 1; otherwise None.
+        opened: The number of steps of the signature, if it counted as open; otherwise None.
         observe: A function for layer_calls.replaced that `function` calls layers with, or None.
     """
 
+    model: keras.Model
+    signature: list
+    layers: dict[keras.layers.Layer, "_State"]
+    states: dict[str, str | None]
+    has_own_states: bool
+    sequences: set[str]
+    all_sequences: set[str]
+    opened: int | None
     observe: Callable | None = None
 
-    def __init__(
-        self,
-        model: keras.Model,
-        signature: list,
-        time: int | None = None,
-        opens: bool = False,
-    ) -> None:
-        """Finds the states.
+    def observed_by(self, observe: Callable) -> "Stream":
+        """The same stream, whose layers `observe` calls."""
+        return dataclasses.replace(self, observe=observe)
 
-        Args:
-            model: The model. It does not change.
-            signature: The signature of its arguments.
-            time: The number of steps of a call. None is that of the signature, or 1 where it is open.
-            opens: Whether a number of steps in the signature counts as open if the model accepts others.
-
-        Raises:
-            ValueError: A layer needs the whole sequence, not only the steps of a call. A layer gets a
-                mask, or is called more than once. The model computes the initial states of a layer. The
-                initial states of a layer are inputs, but its final states are not outputs. The model does not accept
-                `time`.
-        """
-        self._model = model
-        axes = time_axes.find(model, signature, time)
-        refusals.check(model, axes.calls)
-        arguments = _of_steps(signature, axes, time, opens)
-        known = [s.shape[1] for s in keras.tree.flatten(signature) if s.name in axes.longer]
-        self.opened = next(filter(None, known), None) if opens and time is None else None
-        self._inputs = [spec.name for spec in keras.tree.flatten(arguments)]
-        self.sequences, self.all_sequences = axes.longer, axes.sequences
-        batch = next((s.shape[0] for s in keras.tree.flatten(arguments) if s.shape.rank), None)
-        taken = {name.lower() for name in self._inputs}
-        self._layers = {
-            call.layer: _State.of(call, batch, taken)
-            for call in axes.calls
-            if time_axes.reads_time(call)
-        }
-        specs = {spec.name: spec for state in self._layers.values() for spec in state.specs}
-        if not self._layers:
-            raise ValueError(
-                f"The model {model.name!r} cannot stream, because it has no recurrent layer and no causal Conv1D over "
-                "the steps of an input: it needs no stepper, and is exported with streaming=False."
-            )
-        # Layers whose initial states are inputs of the model need no other states.
-        self.states = self._states_in_use(arguments, specs)
-        own = {name: spec for name, spec in specs.items() if name in self.states}
-        self.has_own_states = bool(own)
-        self.signature = [*arguments, own] if own else arguments
+    def of_steps(self, steps: int) -> "Stream":
+        """The same stream with another number of steps in a call."""
+        signature = signatures.with_size(self.signature, 1, steps, self.all_sequences)
+        return dataclasses.replace(self, signature=signature)
 
     def function(self, *arguments: Any) -> dict[str, Any]:
         """The function to export.
@@ -97,69 +70,132 @@ class Stream:
             The outputs of the model by their names in a signature, and the next states.
         """
         *own, states = arguments if self.has_own_states else (*arguments, {})
-        results, _ = self._run(own, states)
-        return results
-
-    def _states_in_use(self, arguments: list, specs: dict[str, Any]) -> dict[str, Any]:
-        """The attribute `states`, by a trace with a state for every layer."""
-        found: dict[str, Any] = {}
-
-        def run(*tensors: Any) -> dict[str, Any]:
-            *own, states = tensors
-            results, names = self._run(own, states)
-            found.update(names)
-            return results
-
-        tf.function(run, autograph=False).get_concrete_function(*arguments, specs)
-        return found
-
-    def _run(
-        self, own: list, states: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, str | None]]:
-        """Runs the model.
-
-        Args:
-            own: The arguments of the model.
-            states: {name of a state that is not an argument: tensor}.
-
-        Returns:
-            The results of `function`, and the attribute `states`.
-        """
-        given = keras.tree.flatten(own)
-        calls = _Calls(given, states, self._layers)
-
-        def run(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
-            observed = functools.partial(self.observe, original) if self.observe else original
-            return calls.run(observed, layer, *args, **kwargs)
-
-        with layer_calls.replaced(run):
-            results = named(time_axes.of_any_length(self._model)(*own, training=False))
-        names: dict[str, str | None] = dict.fromkeys(calls.new)
-        next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
-        if taken := sorted((results.keys() | set(self._inputs)) & next_states.keys()):
-            raise ValueError(
-                f"The input or output {taken[0]!r} of the model has the name of the next value of a state: give it "
-                "another name."
-            )
-        for layer, k, new in calls.given:
-            name = self._inputs[k]
-            if name in names:
-                raise ValueError(
-                    f"The input {name!r} must be the initial state of one layer, but it is that of several layers: "
-                    "give each layer an input of its own."
-                )
-            names[name] = output = _output_of_state(layer, name, new, results)
-            del results[output]
-            next_states[f"{name}{NEXT}"] = tf.cast(new, given[k].dtype)
-        return results | next_states, names
+        return _run(self.model, self.layers, own, states, self.signature, self.observe)[0]
 
 
 def stream_of(model: keras.Model, signature: list, time: int | None, opens: bool = False) -> Stream:
-    """The Stream of a model, with one sentence for an error of any kind."""
+    """The Stream of a model.
+
+    Args:
+        model: The model.
+        signature: The signature of its arguments.
+        time: The number of steps of a call. None is that of the signature, or 1 where it is open.
+        opens: Whether a number of steps in the signature counts as open if the model accepts others.
+
+    Raises:
+        ValueError: A layer needs the whole sequence, not only the steps of a call. A layer gets a
+            mask, or is called more than once. The model computes the initial states of a layer. The
+            initial states of a layer are inputs, but its final states are not outputs. The model does not accept
+            `time`.
+    """
     try:
-        return Stream(model, signature, time, opens)
+        return _stream_of(model, signature, time, opens)
     except Exception as error:  # layers raise errors of any kind, and Keras adds lines to them
         raise ValueError(one_line(error)) from error
+
+
+def _stream_of(model: keras.Model, signature: list, time: int | None, opens: bool) -> Stream:
+    axes = time_axes.find(model, signature, time)
+    refusals.check(model, axes.calls)
+    arguments = _of_steps(signature, axes, time, opens)
+    known = [s.shape[1] for s in keras.tree.flatten(signature) if s.name in axes.longer]
+    inputs = keras.tree.flatten(arguments)
+    batch = next((spec.shape[0] for spec in inputs if spec.shape.rank), None)
+    taken = {spec.name.lower() for spec in inputs}
+    layers = {
+        call.layer: _State.of(call, batch, taken)
+        for call in axes.calls
+        if time_axes.reads_time(call)
+    }
+    if not layers:
+        raise ValueError(
+            f"The model {model.name!r} cannot stream, because it has no recurrent layer and no causal Conv1D over "
+            "the steps of an input: it needs no stepper, and is exported with streaming=False."
+        )
+    specs = {spec.name: spec for state in layers.values() for spec in state.specs}
+    # Layers whose initial states are inputs of the model need no other states.
+    states = _states_in_use(model, layers, arguments, specs)
+    own = {name: spec for name, spec in specs.items() if name in states}
+    return Stream(
+        model=model,
+        signature=[*arguments, own] if own else arguments,
+        layers=layers,
+        states=states,
+        has_own_states=bool(own),
+        sequences=axes.longer,
+        all_sequences=axes.sequences,
+        opened=next(filter(None, known), None) if opens and time is None else None,
+    )
+
+
+def _states_in_use(
+    model: keras.Model,
+    layers: dict[keras.layers.Layer, "_State"],
+    arguments: list,
+    specs: dict[str, tf.TensorSpec],
+) -> dict[str, str | None]:
+    """The attribute `states` of a Stream, by a trace with a state for every layer."""
+    found: dict[str, str | None] = {}
+
+    def run(*tensors: Any) -> dict[str, Any]:
+        *own, states = tensors
+        results, names = _run(model, layers, own, states, arguments)
+        found.update(names)
+        return results
+
+    tf.function(run, autograph=False).get_concrete_function(*arguments, specs)
+    return found
+
+
+def _run(
+    model: keras.Model,
+    layers: dict[keras.layers.Layer, "_State"],
+    own: list,
+    states: dict[str, Any],
+    signature: list,
+    observe: Callable | None = None,
+) -> tuple[dict[str, Any], dict[str, str | None]]:
+    """Runs a model.
+
+    Args:
+        model: The model.
+        layers: {layer with states: _State}.
+        own: The arguments of the model.
+        states: {name of a state that is not an argument: tensor}.
+        signature: The specs of the arguments, for their names; others may follow.
+        observe: See Stream.
+
+    Returns:
+        The results of Stream.function, and its attribute `states`.
+    """
+    given = keras.tree.flatten(own)
+    inputs = [spec.name for spec in keras.tree.flatten(signature)[: len(given)]]
+    calls = _Calls(given, states, layers)
+
+    def run(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
+        observed = functools.partial(observe, original) if observe else original
+        return calls.run(observed, layer, *args, **kwargs)
+
+    with layer_calls.replaced(run):
+        results = named(time_axes.of_any_length(model)(*own, training=False))
+    names: dict[str, str | None] = dict.fromkeys(calls.new)
+    next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
+    if taken := sorted((results.keys() | set(inputs)) & next_states.keys()):
+        raise ValueError(
+            f"The input or output {taken[0]!r} of the model has the name of the next value of a state: give it "
+            "another name."
+        )
+    for layer, k, new in calls.given:
+        name = inputs[k]
+        if name in names:
+            raise ValueError(
+                f"The input {name!r} must be the initial state of one layer, but it is that of several layers: "
+                "give each layer an input of its own."
+            )
+        names[name] = output = _output_of_state(layer, name, new, results)
+        del results[output]
+        next_states[f"{name}{NEXT}"] = tf.cast(new, given[k].dtype)
+    return results | next_states, names
 
 
 def _output_of_state(

@@ -1,0 +1,387 @@
+"""Traces a model, layer by layer, into the graph of a stepper."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable, NamedTuple, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_rnn_ops.keras._export import time_axes
+from tf_rnn_ops.keras._export.outputs import named
+from tf_rnn_ops.keras._export.stepper import layers, recurrent
+from tf_rnn_ops.keras._export.stepper.graph import Graph
+from tf_rnn_ops.keras._export.stepper.values import Value
+from tf_rnn_ops.keras._export.streaming.stream import NEXT, Stream
+
+_ACTIVATION_OPS = {
+    **{"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softmax": "softmax"},
+    **{
+        "Elu": "elu",
+        "Selu": "selu",
+        "Softplus": "softplus",
+        "Softsign": "softsign",
+        "Exp": "exponential",
+    },
+}
+_ARITHMETIC = ("AddV2", "Sub", "Mul", "RealDiv", "BiasAdd", "Neg", "Reciprocal", "Square", "Pow")
+# {dtype of an input whose numbers are integers: the smallest and the largest one of a stepper}.
+_LIMITS: dict[Any, tuple[int, int]] = {
+    dtype: (max(dtype.min, tf.int32.min), min(dtype.max, tf.int32.max))
+    for dtype in (tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64)
+} | {tf.bool: (0, 1)}
+
+
+class Traced(NamedTuple):
+    """The result of `trace`.
+
+    Attributes:
+        content: The content of the file.
+        layers: A list of (name of a recurrent layer, its op).
+    """
+
+    content: bytes
+    layers: list[tuple[str, str]]
+
+
+def trace(stream: Stream, time: int | None) -> Traced:
+    """Traces a stream, layer by layer.
+
+    Args:
+        stream: The Stream.
+        time: T of the file; None is any.
+
+    Raises:
+        ValueError: A stepper has no node for a layer, an operation or an output.
+    """
+    tracer = Tracer(stream, time)
+
+    def run(*arguments: Any) -> None:
+        tracer.begin(arguments)
+        tracer.end(stream.observed_by(tracer.run).function(*arguments))
+
+    tf.function(run, autograph=False).get_concrete_function(*stream.signature)
+    specs = [spec for spec in keras.tree.flatten(stream.signature) if spec.shape.rank]
+    batch_size = next((spec.shape[0] for spec in specs), None)
+    return Traced(tracer.graph.content(batch_size, time), tracer.graph.layers)
+
+
+class Tracer:
+    """Adds the nodes of layers to a graph while they are called.
+
+    Attributes:
+        graph: The Graph.
+        time: T of the file; None is any.
+    """
+
+    def __init__(self, stream: Stream, time: int | None) -> None:
+        """Begins with an empty graph."""
+        self.graph, self.time = Graph(), time
+        self._stream = stream
+        # {reference of a tensor: Value}, {reference: (node, number of an output)} for states after a call.
+        self._values: dict[Any, Value] = {}
+        self._states: dict[Any, tuple[dict[str, Any], int]] = {}
+        self._state_names: dict[Any, str] = {}
+        # {reference of an unknown tensor: the layer that made it}
+        self._makers: dict[Any, str] = {}
+        self._inside = False
+        self.add = self.graph.add
+
+    def begin(self, arguments: Sequence[Any]) -> None:
+        """Names the inputs and the states."""
+        stream = self._stream
+        for spec, tensor in zip(*map(keras.tree.flatten, (stream.signature, arguments))):
+            if spec.name in stream.states:
+                self._state_names[tensor.ref()] = spec.name
+                continue
+            has_time = spec.name in stream.all_sequences
+            dims = list(spec.shape[2 if has_time else 1 :])
+            if None in dims:
+                raise ValueError(
+                    f"The input {spec.name!r} must have known sizes, because its second dimension is not that of the steps "
+                    f"of the stream, but it has {spec.shape}: give them in keras.Input or input_signature."
+                )
+            if spec.dtype not in (tf.float32, tf.float64) and spec.dtype not in _LIMITS:
+                raise ValueError(
+                    f"A stepper cannot run the model, because its input {spec.name!r} is {spec.dtype.name}; float32, "
+                    f"float64, bool and integers are possible. {layers.ADVICE}"
+                )
+            # tokens() makes float ones of Embedding int32.
+            dtype = "int32" if spec.dtype in _LIMITS else "float32"
+            limits = _LIMITS.get(spec.dtype, _LIMITS[tf.int32])
+            self._values[tensor.ref()] = self.graph.add_input(
+                spec.name, dtype, has_time, dims, limits
+            )
+
+    def end(self, results: Any) -> None:
+        """Names the outputs, from the results of the stream."""
+        states = {f"{name}{NEXT}" for name in self._stream.states}
+        for name, tensor in named(results).items():
+            if name in states:
+                continue
+            if tensor.dtype != tf.float32:
+                raise ValueError(
+                    f"A stepper cannot compute the output {name!r}, because it is {tensor.dtype.name}, and "
+                    "a stepper computes float32."
+                )
+            value = self.value(tensor, f"the output {name!r}")
+            self.graph.outputs.append({"name": name, "value": value.name})
+        if not self.graph.outputs:
+            raise ValueError(
+                f"A stepper cannot run the model, because all of its outputs are states. {layers.ADVICE}"
+            )
+
+    def state(self, tensor: tf.Tensor) -> str | None:
+        """The name of the state that a tensor is, or None."""
+        return self._state_names.get(_source(tensor).ref())
+
+    def value(self, tensor: Any, user: str) -> Value:
+        """The Value of a tensor.
+
+        Args:
+            tensor: The tensor.
+            user: The layer or output that needs the tensor, for a message.
+
+        Raises:
+            ValueError: A stepper has no node for what made it.
+        """
+        tensor = _source(tensor)
+        if (found := self._values.get(tensor.ref())) is not None:
+            return found
+        if (state := self._state_names.get(tensor.ref())) is not None:
+            raise ValueError(
+                f"A stepper cannot run {user}, because it reads the input {state!r}, which is a state. {layers.ADVICE}"
+            )
+        if tensor.ref() in self._states:
+            found = self.graph.state_after(*self._states[tensor.ref()])
+        elif (maker := self._makers.get(tensor.ref())) is not None:
+            try:
+                found = self._of_op(tensor, user)
+            except ValueError as error:
+                raise ValueError(f"A stepper cannot run {maker}. {layers.ADVICE}") from error
+        else:
+            found = self._of_op(tensor, user)
+        self._values[tensor.ref()] = found
+        return found
+
+    def tokens(self, tensor: Any, user: str) -> Value:
+        """The Value of a tensor of whole numbers, which must be an input: a float one becomes int32."""
+        tensor = _source(tensor)
+        if _casts_an_input(tensor.op):
+            tensor = tensor.op.inputs[0]  # words are integers in any case
+        value = self.value(tensor, user)
+        if not self.graph.read_as_tokens(value):
+            raise ValueError(
+                f"A stepper cannot run {user}, because its input is computed by the model."
+            )
+        return value
+
+    def _of_op(self, tensor: tf.Tensor, user: str) -> Value:
+        """The Value of an operation outside of the layers, such as x + y."""
+        op = tensor.op
+        computes = op.type in _ACTIVATION_OPS or op.type in layers.COMBINES
+        if computes and tensor.dtype != tf.float32:
+            raise ValueError(
+                f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs, because it computes in "
+                f"{tensor.dtype.name}, and a stepper in float32. {layers.ADVICE}"
+            )
+        if op.type in _ACTIVATION_OPS:
+            x = self.value(op.inputs[0], user)
+            fields = {"alpha": 1.0} if op.type == "Elu" else {}
+            return self.add(
+                "activation",
+                op.name,
+                [x],
+                x.has_time,
+                activation=_ACTIVATION_OPS[op.type],
+                **fields,
+            )
+        if (scaled := self._scaled(op, user)) is not None:
+            return scaled
+        if op.type in layers.COMBINES and op.inputs[0].shape == op.inputs[1].shape:
+            inputs = [self.value(x, user) for x in op.inputs]
+            return self.add(
+                "combine",
+                op.name,
+                inputs,
+                inputs[0].has_time,
+                function=layers.COMBINES[op.type],
+            )
+        if op.type == "ConcatV2" and _is_last_axis(op):
+            inputs = [self.value(x, user) for x in op.inputs[:-1]]
+            return self.add("concatenate", op.name, inputs, inputs[0].has_time)
+        raise ValueError(
+            f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs: use a layer of Keras for it"
+            f"{', such as Rescaling for x * scale + offset' if op.type in _ARITHMETIC else ''}. {layers.ADVICE}"
+        )
+
+    def _scaled(self, op: tf.Operation, user: str) -> Value | None:
+        """The Value of an operation of a tensor and constants, one number or one for each feature, or None."""
+        if (scaling := _scaling_of(op)) is None:
+            return None
+        x = self.value(scaling.x, user)
+        rank = scaling.x.shape.rank
+        size = scaling.x.shape[-1] if rank > 1 + x.has_time else 1
+        weights = {}
+        for name in ("scale", "offset"):
+            constant = np.asarray(getattr(scaling, name), np.float32)
+            of_features = constant.shape[-1:] == (size,) and constant.size == size
+            if constant.ndim > rank or not (of_features or constant.size == 1):
+                raise ValueError(
+                    f"A stepper cannot run the operation {op.type} ({op.name}), which {user} needs, because its constant "
+                    f"has the shape {list(constant.shape)}: one number, or one for each of the {size} features, is "
+                    f"possible. {layers.ADVICE}"
+                )
+            weights[name] = np.broadcast_to(constant.reshape(-1), [size])
+        return self.add("scale", op.name, [x], x.has_time, weights=weights)
+
+    def run(self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
+        """Calls a layer, and adds its node."""
+        if self._inside or isinstance(layer, keras.Model):
+            return original(layer, *args, **kwargs)
+        if time_axes.is_recurrent(layer):
+            return self._run_recurrent(original, layer, *args, **kwargs)
+        make = layers.maker_of(layer)
+        if make is None:
+            # Its layers may have nodes of their own.
+            result = original(layer, *args, **kwargs)
+            for tensor in keras.tree.flatten(result):
+                if tf.is_tensor(tensor):
+                    kind = type(layer).__name__
+                    self._makers.setdefault(
+                        _source(tensor).ref(), f"the layer {layer.name!r} ({kind})"
+                    )
+            return result
+        self._inside = True
+        try:
+            result = original(layer, *args, **kwargs)
+        finally:
+            self._inside = False
+        inputs, args, kwargs = _split(layer, args, kwargs)
+        layers.check_call(layer, *args, **kwargs)
+        layers.check_inputs(layer, inputs)
+        self._values[_source(result).ref()] = make(self, layer, inputs, result)
+        return result
+
+    def _run_recurrent(
+        self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
+    ) -> Any:
+        layers.check_call(layer)
+        self._inside = True
+        try:
+            result = original(layer, *args, **kwargs)
+        finally:
+            self._inside = False
+        kind = f"the layer {layer.name!r} ({type(layer).__name__})"
+        results = keras.tree.flatten(result)
+        for tensor in results:
+            self._makers.setdefault(_source(tensor).ref(), kind)
+        nodes, reason = recurrent.nodes_of(layer)
+        if not nodes:
+            raise ValueError(
+                f"A stepper cannot run {kind}, because it runs Keras's implementation: {reason}. {layers.ADVICE}"
+            )
+        inputs, _, kwargs = _split(layer, args, kwargs)
+        value = self.value(inputs, kind)
+        given = keras.tree.flatten(kwargs.get("initial_state", []))
+        states = [name for name in map(self.state, given) if name is not None]
+        if not states or len(states) < len(given):
+            raise ValueError(
+                f"A stepper cannot run the layer {layer.name!r}, because it does not read the steps of the stream. {layers.ADVICE}"
+            )
+        made: list[tuple[dict[str, Any], int]] = []
+        for node in nodes:
+            # The states of the cells are in a row.
+            names = states[len(made) : len(made) + node.states]
+            value, added = self.graph.add_recurrent(layer.name, node, value, names)
+            made += [(added, k) for k in range(1, len(names) + 1)]
+        if not layer.return_sequences:
+            value = self.add("last_step", f"{layer.name}_last", [value], False)
+        self._values[_source(results[0]).ref()] = value
+        self._states |= {_source(tensor).ref(): one for tensor, one in zip(results[1:], made)}
+        return result
+
+
+def _split(
+    layer: keras.layers.Layer, args: tuple, kwargs: dict[str, Any]
+) -> tuple[Any, tuple, dict[str, Any]]:
+    """The input of a call of a layer, and its other arguments."""
+    if args:
+        return args[0], args[1:], kwargs
+    first = next(iter(inspect.signature(layer.call).parameters))
+    return kwargs[first], (), {name: value for name, value in kwargs.items() if name != first}
+
+
+class _Scaling(NamedTuple):
+    """x * scale + offset."""
+
+    x: tf.Tensor
+    scale: Any
+    offset: Any
+
+
+def _scaling_of(op: tf.Operation) -> _Scaling | None:
+    """The _Scaling that an operation of a tensor and a constant computes, such as 1 - x or x / 3, or None."""
+    if op.outputs[0].dtype != tf.float32:
+        return None
+    if op.type == "Neg":
+        return _Scaling(op.inputs[0], -1.0, 0.0)
+    is_bias = op.type == "BiasAdd" and op.get_attr("data_format") == b"NHWC"
+    if op.type not in ("AddV2", "Sub", "Mul", "RealDiv") and not is_bias:
+        return None
+    x, c = op.inputs[0], _constant(op.inputs[1])
+    of_constant = c is None  # whether the constant comes first
+    if of_constant:
+        x, c = op.inputs[1], _constant(op.inputs[0])
+    if c is None or _constant(x) is not None:
+        return None
+    if is_bias or op.type == "AddV2":
+        return _Scaling(x, 1.0, c)
+    if op.type == "Sub":
+        return _Scaling(x, -1.0, c) if of_constant else _Scaling(x, 1.0, -c)
+    if op.type == "Mul":
+        return _Scaling(x, c, 0.0)
+    return None if of_constant or not np.all(c) else _Scaling(x, 1.0 / c, 0.0)
+
+
+def _constant(tensor: tf.Tensor) -> np.ndarray | None:
+    """The numbers of a constant, which Keras squeezes for BiasAdd, or None."""
+    if tensor.op.type == "Squeeze":
+        value = tf.get_static_value(tensor.op.inputs[0])
+        return None if value is None else value.reshape(tensor.shape)
+    return tf.get_static_value(tensor)
+
+
+def _is_last_axis(op: tf.Operation) -> bool:
+    axis = tf.get_static_value(op.inputs[-1])
+    rank = op.outputs[0].shape.rank
+    return axis is not None and int(axis) in (-1, rank - 1) and rank > 1
+
+
+def _source(tensor: Any) -> tf.Tensor:
+    """The tensor behind copies, and casts that change no number."""
+    while tensor.op.type in ("Identity", "StopGradient", "EnsureShape") or _keeps_numbers(
+        tensor.op
+    ):
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _casts_an_input(op: tf.Operation) -> bool:
+    """Whether an operation makes integers of an input of floats."""
+    is_cast = op.type == "Cast" and op.inputs[0].op.type == "Placeholder"
+    return is_cast and op.inputs[0].dtype.is_floating and op.outputs[0].dtype.is_integer
+
+
+def _keeps_numbers(op: tf.Operation) -> bool:
+    if op.type != "Cast":
+        return False
+    before, after = op.inputs[0].dtype, op.outputs[0].dtype
+    if before.is_integer and after == tf.int32:
+        # A stepper checks the range of an input.
+        return before.size < 4 or op.inputs[0].op.type == "Placeholder"
+    if (before, after) == (tf.float64, tf.float32):
+        return op.inputs[0].op.type == "Placeholder"  # a stepper casts an input
+    return before == after or ((before.is_integer or before.is_bool) and after.is_floating)
