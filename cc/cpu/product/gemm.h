@@ -57,23 +57,31 @@ EIGEN_ALWAYS_INLINE void StartRow(const RowGemm<T>& g, Start start, int64_t vect
   }
 }
 
-// Stores `columns` columns of a row of C, from column `first` on. With `scale` the sums are scaled,
-// and added to C if they do not begin with C.
-template <int NV, typename T>
-EIGEN_ALWAYS_INLINE void StoreRow(const RowGemm<T>& g, Start start, int64_t row, int64_t first,
-                                  int64_t columns, Packet<T> (&acc)[NV]) {
+// Stores `columns` columns of some rows of C, from column `first` on. With `scale` the sums are
+// scaled, and added to C if they do not begin with C.
+template <int M, int NV, typename T>
+EIGEN_ALWAYS_INLINE void StoreRows(const RowGemm<T>& g, Start start, int64_t row, int64_t first,
+                                   int64_t columns, Packet<T> (&acc)[M][NV]) {
   constexpr int V = kLanes<T>;
-  T* const c = g.c[row] + first;
+  T* c[M];
+  for (int m = 0; m < M; ++m) c[m] = g.c[row + m] + first;
   if (g.scale != nullptr) {
-    const T* const scale = g.scale[row] + first;
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) {
-      acc[v] = pmul(acc[v], LoadFirst(scale + v * V, columns - v * V));
-      if (start == Start::kAccumulate) acc[v] = padd(acc[v], LoadFirst(c + v * V, columns - v * V));
+    for (int m = 0; m < M; ++m) {
+      const T* const scale = g.scale[row + m] + first;
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) {
+        acc[m][v] = pmul(acc[m][v], LoadFirst(scale + v * V, columns - v * V));
+        if (start != Start::kAccumulate) continue;
+        acc[m][v] = padd(acc[m][v], LoadFirst(c[m] + v * V, columns - v * V));
+      }
     }
   }
 #pragma GCC unroll 8
-  for (int v = 0; v < NV; ++v) StoreFirst(c + v * V, acc[v], columns - v * V);
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) StoreFirst(c[m] + v * V, acc[m][v], columns - v * V);
+  }
 }
 
 // One tile of M rows on operands E, a T or a pair. With `Gated` the rows of A are interleaved as in
@@ -100,8 +108,7 @@ void GemmTile(const RowGemm<T>& g, const PanelBlock<E>& block, Start start, cons
     b = b.From(k.b_stride);
     next.at += k.run * next.step;
   }
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) StoreRow(g, start, tile.row + m, column, n, acc[m]);
+  StoreRows(g, start, tile.row, column, n, acc);
 }
 
 // One tile of a panel in halves. The sums of whole rows of a panel begin and end in C.
@@ -127,9 +134,9 @@ EIGEN_DONT_INLINE void GemmHalvedTile(const RowGemm<T>& g, const PanelBlock<T>& 
       {g.a + tile.row, tile.rows, block.b, block.k, first, sums, g.batch, next});
   if (in_place) return;
   for (int m = 0; m < tile.rows; ++m) {
-    Packet<T> acc[NV];
-    for (int v = 0; v < NV; ++v) acc[v] = Load(buffer[m] + v * V);
-    StoreRow(g, start, tile.row + m, column, n, acc);
+    Packet<T> acc[1][NV];
+    for (int v = 0; v < NV; ++v) acc[0][v] = Load(buffer[m] + v * V);
+    StoreRows(g, start, tile.row + m, column, n, acc);
   }
 }
 
@@ -137,13 +144,18 @@ EIGEN_DONT_INLINE void GemmHalvedTile(const RowGemm<T>& g, const PanelBlock<T>& 
 template <int NV>
 EIGEN_DONT_INLINE void GemmQuadTile(const RowGemm<float>& g, const PanelBlock<Quad>& block,
                                     const RowTile& tile, const Ahead& next) {
+  constexpr int V = kLanes<float>;
   Packet<float> acc[kTileRows<NV>][NV];
   const int64_t column = block.panel * g.panel_stride, n = g.columns - column;
   for (int m = 0; m < tile.rows; ++m) {
     StartRow(g, g.start, block.vector, g.c[tile.row + m], n, acc[m]);
   }
   MultiplyQuadRows<NV>(g.a + tile.row, tile.rows, block.b, block.k.run, next, acc);
-  for (int m = 0; m < tile.rows; ++m) StoreRow(g, g.start, tile.row + m, column, n, acc[m]);
+  for (int m = 0; m < tile.rows; ++m) {
+    for (int v = 0; v < NV; ++v) {
+      StoreFirst(g.c[tile.row + m] + column + v * V, acc[m][v], n - v * V);
+    }
+  }
 }
 
 // A block of K of all panels, in row tiles of whole panels.

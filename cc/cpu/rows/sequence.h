@@ -176,8 +176,6 @@ void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
   });
 }
 
-// Rows of the states before and after the sequences.
-
 // Rows of h0, c0, h_n, c_n: [L*D, B, size] or [B, L*D, size].
 template <typename T>
 struct StateRows {

@@ -24,8 +24,6 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The plan of a forward pass: sizes, threads and memory.
-
 template <typename T>
 bool UsesUnpackedWeights(const RnnProblem& p, const Sizes<T>& s) {
   if (s.operands != OperandType::kExact || !s.cell.unpacked) return false;

@@ -18,8 +18,6 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The data of one layer for the time loop of a forward pass.
-
 // The rows that the recurrent product reads.
 enum class HiddenOperand {
   kH,          // h: rows of y or of h0
@@ -120,9 +118,6 @@ HiddenOperand ReadsOf(const ForwardLayer<T>& layer) {
       return layer.recurrent_masks ? HiddenOperand::kMasked : HiddenOperand::kH;
   }
 }
-
-// The rows of a slice of the batch in the forward time loop: gates, h, c, and the operands of the
-// products.
 
 constexpr int64_t kStepBlockRows = 256;
 
