@@ -8,11 +8,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cc/step/model.h"
 #include "cc/step/rnn_step.h"
 #include "gtest/gtest.h"
 #include "tests/cc/step/small_models.h"
@@ -172,6 +174,30 @@ TEST(Streams, RunSideBySideDuringUpdates) {
   ends = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_GE(calls, kStreams);
+}
+
+// A long call does not keep the others from the new model.
+TEST(Streams, HaveTheNewModelWhileAnUpdateWaitsForACall) {
+  const std::string file = CountingFile("");
+  std::shared_ptr<Model> model;
+  ASSERT_TRUE(Model::Make(file.data(), file.size(), 1, 1, 1, &model).ok());
+  ASSERT_TRUE(model->Reserve(2).ok());
+  Place *const long_call = model->first(), *const other = long_call->other;
+  ASSERT_NE(other, nullptr);
+  ASSERT_TRUE(model->TryUsual(long_call));
+  std::thread updater([&] { EXPECT_TRUE(model->Update(file.data(), file.size()).ok()); });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  int64_t number = 0;
+  while (number == 0 && std::chrono::steady_clock::now() < end) {
+    if (!model->TryUsual(other)) continue;
+    number = other->workspace->number;
+    other->lock.Release();
+  }
+  EXPECT_EQ(number, 1);
+  EXPECT_EQ(long_call->workspace->number, 0) << "a call keeps its model";
+  long_call->lock.Release();
+  updater.join();
+  EXPECT_EQ(long_call->workspace->number, 1);
 }
 
 // Updates of several threads at once: each stream ends with the weights of one of them.
