@@ -102,7 +102,7 @@ class Stepper:
         batch_size: B.
         time: T, the steps of a call.
         threads: The most threads of a call.
-        metadata: The texts that save() or export() wrote into the file, a dict.
+        metadata: The texts that save() wrote into the file, a dict.
         fingerprint: A text that differs for other weights or another graph; "" if the file has none.
 
     Example:

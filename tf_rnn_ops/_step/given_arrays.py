@@ -149,7 +149,8 @@ def _sizes_of(tensor: _Tensor) -> str:
 
 def _other_sizes(tensor: _Tensor, shape: tuple[int, ...]) -> str:
     """The arguments of a stepper for which a shape is right, if there are any."""
-    if not tensor.has_time or len(shape) != len(tensor.shape) or shape[2:] != tensor.shape[2:]:
+    known = (len(tensor.shape), tensor.shape[2:])
+    if not tensor.has_time or (len(shape), shape[2:]) != known or 0 in shape[:2]:
         return ""
     return f", which is that for batch_size={shape[0]} and time={shape[1]}"
 
