@@ -91,7 +91,7 @@ $(INSTALLED): $(WHEEL)
 	touch $@
 
 wheel: $(WHEEL)
-	@echo "Now install it in the environment that you work in: pip install $$(ls dist/*.whl) '$(TENSORFLOW)'"
+	@echo "Now install it in the environment that you work in: pip install '$$(ls dist/*.whl)[cpu]', or [gpu]"
 
 develop: $(CONFIG)
 	tools/build_native.sh tf_rnn_ops

@@ -109,7 +109,7 @@ class DescribedWheel(bdist_wheel):
 
 
 setup(
-    version=wheel_description.VERSIONS["VERSION"],
+    version=WHEEL.version,
     long_description=readme.for_index(
         (ROOT / "README.md").read_text(), wheel_description.REPOSITORY
     ),

@@ -153,7 +153,7 @@ def document(wheel, inside):
     from packageurl import PackageURL
 
     license_of = LicenseFactory().make_from_string
-    version = wheel_description.VERSIONS["VERSION"]
+    version = wheel.version
     root = Component(
         name="tf_rnn_ops",
         version=version,

@@ -52,6 +52,16 @@ class Wheel(NamedTuple):
         return sorted({minor(version) for version in self.tensorflows}, key=numbers)
 
     @property
+    def version(self) -> str:
+        """The version. A local one names the TensorFlows of a wheel with libraries for some supported ones only.
+
+        So pip, and files that list versions, tell such wheels apart.
+        """
+        if not self.minors or self.minors == list(SUPPORTED):
+            return VERSIONS["VERSION"]
+        return VERSIONS["VERSION"] + "+" + ".".join(f"tf{version}" for version in self.minors)
+
+    @property
     def license(self) -> str:
         """The licence expression."""
         return BINARY_LICENSE if self.tensorflows else OWN_LICENSE

@@ -2,6 +2,7 @@
 
 import email
 import filecmp
+import importlib.metadata
 import os
 import pathlib
 import re
@@ -14,8 +15,10 @@ import venv
 import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 import tf_rnn_ops
+from tf_rnn_ops import __main__
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -148,13 +151,20 @@ def test_the_licences_are_in_the_wheel(unpacked, metadata):
 
 
 def test_what_an_index_shows(metadata):
-    assert metadata["Version"] == _versions()["VERSION"]
+    assert Version(metadata["Version"]).public == _versions()["VERSION"]
     assert metadata["Author"]
     classifiers = metadata.get_all("Classifier")
     assert any(c.startswith("Development Status") for c in classifiers)
     assert metadata["Description-Content-Type"] == "text/markdown"
     links = re.findall(r"\]\(([^)\s]+)\)", metadata.get_payload())
     assert all(re.match(r"https://|#", link) for link in links), links
+
+
+def test_the_console_script(unpacked):
+    (folder,) = unpacked.glob("tf_rnn_ops-*.dist-info")
+    (script,) = importlib.metadata.Distribution.at(folder).entry_points
+    assert (script.group, script.name) == ("console_scripts", "tf-rnn-ops")
+    assert script.load() is __main__.main
 
 
 @pytest.mark.parametrize("address", [None, "https://example.org/tree/"])

@@ -5,6 +5,7 @@ import re
 import pytest
 import wheel_description
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from tf_rnn_ops._formats import formats
 
@@ -37,6 +38,22 @@ def test_the_range_is_that_of_the_libraries(at_hand, asked, fitting):
     wheel = wheel_description.wheel(at_hand, asked)
     assert fits(wheel) == fitting
     assert wheel.minors == ([] if "TF_RNN_OPS_PURE" in asked else fitting)
+
+
+@pytest.mark.parametrize(
+    ("tensorflows", "local"),
+    [
+        (("2.21",), "tf2.21"),
+        (("2.21", "2.20"), "tf2.20.tf2.21"),
+        (("tf-nightly-cpu==2.22.0.dev1",), "tf2.22"),
+        (tuple(wheel_description.SUPPORTED), None),
+        ((), None),
+    ],
+)
+def test_wheels_of_different_tensorflows_differ_in_their_version(tensorflows, local):
+    version = Version(wheel_description.Wheel(tensorflows).version)
+    assert version.public == wheel_description.VERSIONS["VERSION"]
+    assert version.local == local
 
 
 def test_a_wheel_without_libraries_has_no_code_of_others():
