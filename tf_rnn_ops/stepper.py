@@ -65,7 +65,7 @@ class _States(dict[str, _Array]):
             "as {name: array}, which sets the states that it names."
         )
 
-    __setitem__ = __delitem__ = _raise
+    __setitem__ = __delitem__ = __ior__ = _raise
     clear = pop = popitem = setdefault = update = _raise
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -140,7 +140,7 @@ class Stepper:
             raise ValueError(
                 f"content must be the bytes of a file, but it is a {type(content).__name__}."
             )
-        self._model = _Model(bytes(content))
+        self._model: _Model | None = _Model(bytes(content))
         self._native = _native.new(
             self._model.content, int(batch_size or 0), int(time or 0), int(threads)
         )
@@ -182,23 +182,32 @@ class Stepper:
             >>> clients["b"].states["gru_h"]
             array([[0., 0., 0., 0.]], dtype=float32)
         """
+        self._open_model()
         clone = type(self).__new__(type(self))
         clone.__dict__.update(self.__dict__, _native=_native.clone(self._native))
         return clone
 
     def close(self) -> None:
-        """Frees the memory of the states, and that of the weights if no other stepper has them.
+        """Frees the memory of the states, and that of the weights and the file if no other stepper has them.
 
-        A stepper that is no longer referred to is closed too. After close(), each function that needs the states raises
-        a ValueError. A with statement closes a stepper at its end.
+        A stepper that is no longer referred to is closed too. After close(), each use but that of its sizes raises a
+        ValueError. A with statement closes a stepper at its end.
 
         Raises:
             RuntimeError: Another thread uses the stepper.
         """
         _native.close(self._native)
+        self._model = None
 
     def __enter__(self) -> "Stepper":
+        self._open_model()
         return self
+
+    def _open_model(self) -> _Model:
+        model = self._model
+        if model is None:
+            raise ValueError("The stepper is closed.")
+        return model
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -225,11 +234,11 @@ class Stepper:
 
     @property
     def metadata(self) -> dict[str, str]:
-        return file_format.metadata(self._model.content)[0]
+        return file_format.metadata(self._open_model().content)[0]
 
     @property
     def fingerprint(self) -> str:
-        return file_format.metadata(self._model.content)[1]
+        return file_format.metadata(self._open_model().content)[1]
 
     @overload
     def __call__(
@@ -258,23 +267,25 @@ class Stepper:
             out: Arrays for the results, in the same forms: float32, of the shapes of `outputs`, contiguous and
                 aligned. They must not overlap the inputs. None makes new ones.
             last_step: Whether an output with steps is its last step only, [B, ...].
-            idle: Rows whose states do not move, in the forms of reset(): their outputs are zeros. Their inputs must be
-                valid numbers. None stands for no row.
+            idle: Rows whose states do not move, in the forms of reset(): their outputs are zeros. Their inputs are
+                checked as those of other rows. None stands for no row.
 
         Returns:
             The output, an array; or with several outputs {name: array}.
 
         Raises:
-            ValueError: An array does not fit. The states are then those before the call.
+            ValueError: An argument does not fit. The states are then those before the call.
             RuntimeError: Another thread uses the stepper. An update() of another thread raises no error.
         """
-        if self._shape is not None and idle is None and not last_step:
+        if self._shape is not None and idle is None and last_step is False:
             result = np.empty(self._shape, np.float32) if out is None else out
             if _native.call(self._native, inputs, result):
                 return result
         return self._call_converted(inputs, out, last_step, idle)
 
     def _call_converted(self, inputs: Any, out: Any, last_step: bool, idle: Any) -> Any:
+        if not isinstance(last_step, (bool, np.bool_)):
+            raise ValueError(f"last_step must be True or False, but it is {last_step!r}.")
         of_list = "In the list of arrays, the" if isinstance(inputs, (list, tuple)) else "The"
         values = given_arrays.in_order("inputs", self._inputs, inputs)
         steps = given_arrays.steps_of(self._inputs, values, self._time)
@@ -326,6 +337,8 @@ class Stepper:
             numbers = np.asarray(rows)
         except ValueError:  # lists of different lengths
             numbers = np.empty((0, 0))
+        if isinstance(rows, list) and len({isinstance(row, (bool, np.bool_)) for row in rows}) > 1:
+            numbers = np.empty((0, 0))  # numpy makes 1 of True
         if numbers.dtype == bool and numbers.shape == (self._batch_size,):
             numbers = np.flatnonzero(numbers)
         numbers = np.atleast_1d(numbers)
@@ -386,10 +399,11 @@ class Stepper:
         self._set_states("states", self._states_of(row), row, states)
 
     def _row(self, row: int) -> int:
-        numbers = self._numbers_of("row", row)
-        if numbers.size != 1:
-            raise ValueError(f"row must be one integer, but it is {row!r}.")
-        return int(numbers[0])
+        if isinstance(row, (bool, np.bool_)) or not isinstance(row, (int, np.integer)):
+            raise ValueError(f"row must be an integer, but it is {row!r}.")
+        if not 0 <= row < self._batch_size:
+            raise ValueError(f"row must be from 0 to {self._batch_size - 1}, but it is {row}.")
+        return int(row)
 
     def _states_of(self, row: int) -> tuple[Tensor, ...]:
         """The states of all rows, or of one."""
@@ -473,6 +487,7 @@ class Stepper:
             >>> model.set_weights([0.5 * weight for weight in model.get_weights()])
             >>> stepper.update(model)
         """
+        of_calls = self._open_model()
         if isinstance(model, (str, os.PathLike)):
             content = pathlib.Path(model).expanduser().read_bytes()
         elif isinstance(model, (bytes, bytearray, memoryview)):
@@ -486,18 +501,19 @@ class Stepper:
             )
         else:
             content = models.content(model, self.batch_size, self.time, self.inputs)
-        with self._model.turn():
+        with of_calls.turn():
             try:
                 _native.update(self._native, content)
             except ValueError as error:
                 if isinstance(model, (str, os.PathLike)):
                     raise ValueError(f"{model}: {error}") from None
                 raise
-            self._model.content = content
+            of_calls.content = content
 
     def _current_content(self) -> bytes:
-        with self._model.turn():
-            content = self._model.content
+        model = self._open_model()
+        with model.turn():
+            content = model.content
         return self._renamed(content)
 
     def _renamed(self, content: bytes) -> bytes:
@@ -512,8 +528,9 @@ class Stepper:
 
     def __getstate__(self) -> dict[str, Any]:
         sizes = {"batch_size": self._batch_size, "time": self._time, "threads": self._threads}
-        with self._model.turn():
-            content, states = self._model.content, self._copy_states(_ALL_ROWS)
+        model = self._open_model()
+        with model.turn():
+            content, states = model.content, self._copy_states(_ALL_ROWS)
         return {"content": self._renamed(content), **sizes, "states": states}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

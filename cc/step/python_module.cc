@@ -1,6 +1,8 @@
 // rnn_step.h for tf_rnn_ops/stepper: what ctypes would take longer for than a small network.
 
+#include <cxxabi.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
@@ -65,6 +67,17 @@ RnnStepper* StepperOf(PyObject* capsule) {
   return held->stepper;
 }
 
+// Takes Python's lock again, in a process that does not end. When it ends, Python unwinds the
+// threads that want the lock, up to version 3.13, but the views of arrays cannot end without the
+// lock.
+void TakeLock(void* state) {
+  try {
+    PyEval_RestoreThread(state);
+  } catch (abi::__forced_unwind&) {
+    for (;;) pause();  // until the process has ended, as in Python 3.14
+  }
+}
+
 // Gives up Python's lock while an object lives. Another thread cannot close the stepper then.
 class WithoutLock {
  public:
@@ -73,7 +86,7 @@ class WithoutLock {
     state_ = PyEval_SaveThread();
   }
   ~WithoutLock() {
-    PyEval_RestoreThread(state_);
+    TakeLock(state_);
     --held_->users;
   }
   WithoutLock(const WithoutLock&) = delete;
@@ -183,7 +196,7 @@ PyObject* New(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const int code =
       rnn_step_new(content.data(), static_cast<size_t>(content.bytes()), batch, time,
                    static_cast<int>(std::clamp<long long>(threads, INT_MIN, INT_MAX)), &stepper);
-  PyEval_RestoreThread(state);
+  TakeLock(state);
   if (code != RNN_STEP_OK) return Raise(code);
   if (rnn_step_num_inputs(stepper) + rnn_step_num_outputs(stepper) > kMostTensors) {
     rnn_step_free(stepper);
@@ -276,7 +289,8 @@ struct Arrays {
 int CallWithLock(PyObject* capsule, RnnStepper* stepper, const RnnStepOptions* options,
                  const Arrays& arrays) {
   LockChoice& lock = HeldBy(capsule)->lock;
-  const bool measures = lock.measures() && options == nullptr;
+  const bool all_steps = options == nullptr || options->steps == rnn_step_time(stepper);
+  const bool measures = lock.measures() && all_steps;
   const int64_t begin = measures ? NowNs() : 0;
   const auto call = [&] {
     return options == nullptr ? rnn_step_call(stepper, arrays.inputs, arrays.outputs)
@@ -326,9 +340,15 @@ PyObject* CallStepper(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return code == RNN_STEP_OK ? PyBool_FromLong(1) : Raise(code);
 }
 
+// The bytes of a tensor in a call with fewer steps. `steps` is 0 for an output's last step.
+int64_t BytesIn(const RnnStepTensor& tensor, int64_t time, int64_t steps) {
+  const int64_t elements = tensor.elements * int64_t{sizeof(float)};
+  return tensor.has_time ? elements / time * std::max<int64_t>(steps, 1) : elements;
+}
+
 // call_with(stepper, steps, last_step, idle, *inputs, *outputs): a call with other steps, or the
-// last step of the outputs only. `idle` is a buffer of B bytes or None. The caller has checked the
-// arrays.
+// last step of the outputs only. `idle` is a buffer of B bytes, or of none. The caller has checked
+// the types of the arrays.
 PyObject* CallStepperWith(PyObject*, PyObject* const* args, Py_ssize_t count) {
   constexpr int kOptions = 4;  // with the stepper
   RnnStepper* const stepper = FirstArgument(args, count);
@@ -351,6 +371,13 @@ PyObject* CallStepperWith(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const bool is_output = k >= num_inputs;
     const int flags = PyBUF_C_CONTIGUOUS | (is_output ? PyBUF_WRITABLE : 0);
     if (!arrays.views[k].Get(args[kOptions + k], flags)) return nullptr;
+    const RnnStepTensor tensor =
+        is_output ? rnn_step_output(stepper, k - num_inputs) : rnn_step_input(stepper, k);
+    const int64_t steps = is_output && options.last_step ? 0 : options.steps;
+    if (arrays.views[k].bytes() != BytesIn(tensor, rnn_step_time(stepper), steps)) {
+      PyErr_SetString(PyExc_ValueError, "An array does not have the size of its tensor.");
+      return nullptr;
+    }
     if (is_output) {
       arrays.outputs[k - num_inputs] = static_cast<float*>(arrays.views[k].data());
     } else {

@@ -222,7 +222,10 @@ Status RunUsual(RnnStepper* stepper, const uint8_t* idle, const void* const* inp
 Status RunOther(RnnStepper* stepper, const RnnStepOptions& options, const void* const* inputs,
                 float* const* outputs) {
   const int64_t time = stepper->model->time();
-  const Form form = {options.steps == 0 ? time : options.steps, options.last_step != 0};
+  if (options.last_step != 0 && options.last_step != 1) {
+    return InvalidArgument("last_step must be 0 or 1, but it is ", options.last_step, ".");
+  }
+  const Form form = {options.steps == 0 ? time : options.steps, options.last_step == 1};
   if (form.steps < 1 || form.steps > time) {
     return InvalidArgument("steps must be from 1 to ", time, ", but it is ", options.steps, ".");
   }

@@ -111,8 +111,8 @@ typedef struct {
   int64_t steps;
   /* 1: only the last step of each output with time, [B, ...]. */
   int last_step;
-  /* [B], 1 for each row that is idle: its states stay, and its outputs are zeros. Its inputs must
-   * be valid numbers. NULL: no row. */
+  /* [B], 1 for each row that is idle: its states stay, and its outputs are zeros. Its inputs are
+   * checked as those of other rows. NULL: no row. */
   const uint8_t* idle;
 } RnnStepOptions;
 

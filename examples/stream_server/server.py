@@ -31,6 +31,11 @@ class Server:
         self._seen = self._path.stat().st_mtime_ns
         # No client uses this stepper, so its states stay zeros, and clones of it begin new streams.
         self.model = tf_rnn_ops.stepper.load(self._path)
+        if [len(self.model.inputs), *(output.has_time for output in self.model.outputs)] != [
+            1,
+            True,
+        ]:
+            raise ValueError(f"{path} must have one input and one output, with steps: {self.model}")
         self._kept = collections.OrderedDict()
         self._connected = set()
 
@@ -60,8 +65,7 @@ class Server:
             try:
                 while line := await reader.readline():
                     try:
-                        frame = np.array(json.loads(line), np.float32)
-                        scores = stream(frame[None, None])[0, 0]
+                        scores = stream(frame_of(line)[None, None])[0, 0]
                     except ValueError as error:  # the states are those before the frame
                         await _send(writer, error=str(error))
                     else:
@@ -84,6 +88,17 @@ class Server:
                     print(f"took {self.model.fingerprint[:12]}", flush=True)
             except (OSError, ValueError) as error:  # the old model serves on
                 print(f"The new model was not taken: {error}", flush=True)
+
+
+def frame_of(line):
+    """The numbers in a line. Raises ValueError if there is anything else: the states would keep NaN."""
+    try:
+        frame = np.array(json.loads(line))
+    except RecursionError:
+        raise ValueError("The frame is nested too deeply.") from None
+    if frame.dtype.kind not in "iuf" or not np.isfinite(frame).all():
+        raise ValueError("A frame must be a list of finite numbers.")
+    return frame
 
 
 async def _send(writer, **answer):

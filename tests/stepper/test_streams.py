@@ -2,10 +2,13 @@
 
 import concurrent.futures
 import copy
+import functools
 import gc
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 
 import keras
@@ -147,6 +150,10 @@ def test_a_closed_stepper(stepper, paths, x):
         lambda: stepper.clone(),
         lambda: stepper.update(paths[1]),
         lambda: copy.copy(stepper),
+        lambda: stepper.fingerprint,
+        lambda: stepper.save("never.rnn"),
+        lambda: clone.update(stepper),
+        lambda: stepper.__enter__(),
     ):
         with pytest.raises(ValueError, match="The stepper is closed"):
             use()
@@ -184,6 +191,46 @@ def test_an_update_by_another_model(stepper, x):
         with pytest.raises(ValueError, match="must have the"):
             clone.update(other)
     np.testing.assert_array_equal(run(stepper, x), want)
+
+
+def test_an_update_keeps_the_kinds_of_states():
+    """All three states have one shape, and other names in both models."""
+    lstm, gru = (functools.partial(layer, 4, **SEQUENCES) for layer in (L.LSTM, L.GRU))
+    stepper = rnn.stepper(chain(gru(name="gru"), lstm(name="lstm")))
+    with pytest.raises(ValueError, match="must have the states 'gru_h'.* but it has 'lstm_1_h'"):
+        stepper.update(chain(lstm(name="lstm_1"), gru(name="gru_1")))
+    stepper.update(chain(gru(name="gru_1"), lstm(name="lstm_1")))
+
+
+AT_THE_END = """
+import sys, threading, time
+import numpy as np
+from tf_rnn_ops import stepper as steppers
+
+path, what = sys.argv[1:]
+long = steppers.load(path, batch_size=8, time=200)
+x = np.zeros((8, 200, 3), "float32")
+content = open(path, "rb").read()
+
+
+def work():
+    while True:
+        long(x) if what == "call" else long.update(content)
+
+
+long(x)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("what", ["call", "update"])
+def test_a_process_may_end_during(paths, tmp_path, what):
+    (tmp_path / "end.py").write_text(AT_THE_END)
+    for _ in range(3):
+        command = [sys.executable, tmp_path / "end.py", paths[0], what]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_streams_in_threads_during_updates():
@@ -260,7 +307,7 @@ def test_the_states_of_a_row(stepper, paths, x):
         np.testing.assert_array_equal(state[2:], stepper.states[name])
     many.set_row(0, {"lstm_h": np.ones((1, 5))})  # of float64
     assert (many.states["lstm_h"][0] == 1).all()
-    for row in (3, -1, "a", [0, 1], 0.5):
+    for row in (3, -1, "a", [0, 1], 0.5, 1.0, True, [0]):
         with pytest.raises(ValueError, match="row"):
             many.get_row(row)
         with pytest.raises(ValueError, match="row"):
@@ -284,7 +331,7 @@ def test_idle_rows(paths, x):
     before = many.states
     assert many(batch[:, :1], idle=[])[1].any()
     assert (many.states["gru_h"][1] != before["gru_h"][1]).all()
-    for rows in ([3], "a", [0.5], True):
+    for rows in ([3], "a", [0.5], True, [True, False, 1], [True, 2]):
         with pytest.raises(ValueError, match="idle"):
             many(batch[:, :1], idle=rows)
 
@@ -310,6 +357,9 @@ def test_a_shorter_block(paths, x, last_step):
             stepper(wrong, last_step=last_step)
     with pytest.raises(ValueError, match="out must be"):
         stepper(x[:, :2], out=np.empty((1, 4, 4), np.float32), last_step=last_step)
+    for wrong in ("0", 0.5, np.float32(0.3), 2, None):
+        with pytest.raises(ValueError, match="last_step must be True or False"):
+            stepper(x[:, :4], last_step=wrong)
     assert_equal(stepper.states, before)
 
 
@@ -341,6 +391,9 @@ def test_metadata_and_fingerprints(models, paths, tmp_path, capsys):
     for wrong in ({"a": 1}, {1: "a"}, "a", ["a"]):
         with pytest.raises(ValueError, match="metadata must be a dict of texts"):
             stepper.save(tmp_path / "wrong.rnn", metadata=wrong)
+    for text in ("a\0b", "\ud800", "a" * 2**24):
+        with pytest.raises(ValueError, match="metadata must"):
+            stepper.save(tmp_path / "wrong.rnn", metadata={"note": text})
     assert not (tmp_path / "wrong.rnn").exists()
     assert commands.main(["info", str(tmp_path / "own.rnn")]) == 0
     shown = capsys.readouterr().out

@@ -13,6 +13,8 @@ _FORMAT, _VERSION = "tf_rnn_ops.step", "1"
 _DTYPES = {"float32": "F32", "int8": "I8"}
 # The first tensor begins at a multiple of this many bytes. The others follow without gaps, which safetensors forbids.
 _ALIGNMENT = 64
+# The longest header that cc/step/model_file.cc reads.
+_MOST_HEADER = 1 << 24
 
 
 def content(graph: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> bytes:
@@ -93,15 +95,33 @@ def with_metadata(content: bytes, metadata: Mapping[str, str]) -> bytes:
         metadata: {key: text}.
 
     Raises:
-        ValueError: metadata is not a dict of texts.
+        ValueError: metadata is not a dict of texts that a file can hold.
     """
     if not isinstance(metadata, Mapping) or not all(
         isinstance(text, str) for pair in metadata.items() for text in pair
     ):
         raise ValueError(f"metadata must be a dict of texts, but it is {metadata!r}.")
+    for key, text in metadata.items():
+        if "\0" in key + text or not _is_utf8(key + text):
+            raise ValueError(
+                f"metadata must have texts without the character 0 and without half surrogate pairs, but {key!r} is {text!r}."
+            )
     header, end = _header(content)
     header["__metadata__"]["metadata"] = json.dumps(dict(metadata))
+    size = len(json.dumps(header))
+    if size > _MOST_HEADER - _ALIGNMENT:
+        raise ValueError(
+            f"metadata must leave the header of the file below {_MOST_HEADER} bytes, but it would have {size}."
+        )
     return _file(header, content[end:])
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def metadata(content: bytes) -> tuple[dict[str, str], str]:

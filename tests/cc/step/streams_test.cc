@@ -313,6 +313,18 @@ TEST(Calls, LeaveIdleRows) {
             (Floats{after[0], after[1], before[2], before[3], after[4], after[5]}));
 }
 
+TEST(Calls, HaveALastStepOrNot) {
+  const Stepper stepper = Make(WriteFile(Graph(), AllWeights()), 1, 3);
+  for (const int last : {-1, 2}) {
+    RnnStepOptions options = {};
+    options.last_step = last;
+    Floats y(6);
+    EXPECT_EQ(CallWith(stepper, options, Floats(6), &y), RNN_STEP_INVALID);
+    EXPECT_STREQ(rnn_step_error(),
+                 StrCat("last_step must be 0 or 1, but it is ", last, ".").c_str());
+  }
+}
+
 TEST(Calls, HaveFewerStepsOrTheLastOutputOnly) {
   constexpr int64_t kBatch = 2, kTime = 5;
   const std::string file = WriteFile(Graph(), AllWeights());

@@ -9,9 +9,11 @@ import pathlib
 import subprocess
 import sys
 
+import keras
 import numpy as np
 import pytest
 
+import tf_rnn_ops.keras
 from tf_rnn_ops import stepper as steppers
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[3] / "examples" / "stream_server"
@@ -119,8 +121,10 @@ def test_bad_clients_and_files(models, tmp_path, capsys):
 
     async def use(server, port):
         good = json.dumps([0.5] * SIZE)
-        found = await answers(port, "anna", "[1, 2]", "no JSON", good, '["a"]')
-        assert [list(answer) for answer in found] == [["error"], ["error"], ["scores"], ["error"]]
+        bad = ["[1, 2]", "no JSON", '["a"]', "{}", "[{}]", "[null, 1, 1, 1]", "[NaN, 1, 1, 1]"]
+        bad += ["[1e39, 1, 1, 1]", f"[{10**400}, 1, 1, 1]", '["1", "1", "1", "1"]', "[" * 30000]
+        found = await answers(port, "anna", *bad, good)
+        assert [list(answer) for answer in found] == [["error"]] * len(bad) + [["scores"]]
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"bo\n{good}\n".encode())
         assert "scores" in json.loads(await reader.readline())
@@ -134,6 +138,14 @@ def test_bad_clients_and_files(models, tmp_path, capsys):
         assert "scores" in (await answers(port, "carl", good))[0]
 
     asyncio.run(asyncio.wait_for(served(path, use), 60))
+
+
+def test_models_that_the_server_cannot_serve(tmp_path):
+    """Of one answer for all steps."""
+    layers = [keras.Input((None, SIZE)), keras.layers.GRU(3)]
+    tf_rnn_ops.keras.stepper(keras.Sequential(layers)).save(tmp_path / "last.rnn")
+    with pytest.raises(ValueError, match="one output, with steps"):
+        module("server").Server(tmp_path / "last.rnn")
 
 
 def test_the_programs_run_without_tensorflow(models):
