@@ -141,7 +141,7 @@ def test_bad_clients_and_files(models, tmp_path, capsys):
 
 
 def test_models_that_the_server_cannot_serve(tmp_path):
-    """Of one answer for all steps."""
+    """The model has one answer for all steps."""
     layers = [keras.Input((None, SIZE)), keras.layers.GRU(3)]
     tf_rnn_ops.keras.stepper(keras.Sequential(layers)).save(tmp_path / "last.rnn")
     with pytest.raises(ValueError, match="one output, with steps"):
