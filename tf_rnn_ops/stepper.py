@@ -65,8 +65,12 @@ class _States(dict[str, _Array]):
             "as {name: array}, which sets the states that it names."
         )
 
-    __setitem__ = __delitem__ = __ior__ = _raise
+    __setitem__ = __delitem__ = _raise
     clear = pop = popitem = setdefault = update = _raise
+
+    def __ior__(self, other: Any) -> Any:
+        # For `stepper.states |= {...}`, which assigns the result.
+        return dict(self) | dict(other)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies of it are dicts of their owner.
