@@ -68,7 +68,7 @@ class _States(dict[str, _Array]):
     __setitem__ = __delitem__ = _raise
     clear = pop = popitem = setdefault = update = _raise
 
-    def __ior__(self, other: Any) -> Any:
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
         # For `stepper.states |= {...}`, which assigns the result.
         return dict(self) | dict(other)
 
