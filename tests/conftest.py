@@ -9,6 +9,7 @@ import gc
 import os
 import pathlib
 import sys
+import zlib
 
 import pytest
 
@@ -63,13 +64,23 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def _seed(item):
+    """A number that is the same in each run of a test, wherever its file is."""
+    return zlib.crc32(item.nodeid.split("/")[-1].encode())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Weights that a test does not draw itself are the same in each run, so a failure comes again."""
+    if "keras" in sys.modules:
+        sys.modules["keras"].utils.set_random_seed(_seed(item))
+
+
 @pytest.fixture
 def rng(request):
     """A numpy generator seeded from the test's own id; the seed is printed when the test fails."""
-    import zlib
-
     import numpy as np
 
-    seed = zlib.crc32(request.node.nodeid.split("/")[-1].encode())
+    seed = _seed(request.node)
     print(f"seed of {request.node.nodeid}: {seed}")
     return np.random.default_rng(seed)

@@ -88,7 +88,7 @@ def test_an_input_and_an_output_without_dimensions(tmp_path):
     layer = rnn.LSTM(UNITS, dtype="bfloat16", recurrent_initializer="glorot_uniform")
     y = keras.ops.sum(layer(x)) * scale
     inputs = {"x": tf.ones([2, 3, SIZE], tf.bfloat16), "scale": tf.constant(0.5, tf.bfloat16)}
-    model = keras.Model([x, scale], y)
+    model = drawn(keras.Model([x, scale], y))
     rnn.export(model, tmp_path / "model.onnx", verify_inputs=inputs, time=3, print_fn=None)
 
 
