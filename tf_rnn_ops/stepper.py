@@ -106,6 +106,7 @@ class Stepper:
         batch_size: B.
         time: T, the steps of a call.
         threads: The most threads of a call.
+        streaming: Whether the states stay from call to call. False: each call gets whole windows of T steps, and begins anew.
         metadata: The texts that save() wrote into the file, a dict.
         fingerprint: A text that differs for other weights or another graph; "" if the file has none.
 
@@ -148,8 +149,8 @@ class Stepper:
         self._native = _native.new(
             self._model.content, int(batch_size or 0), int(time or 0), int(threads)
         )
-        batch, steps, *lists = _native.describe(self._native)
-        self._batch_size, self._time = int(batch), int(steps)
+        batch, steps, is_window, *lists = _native.describe(self._native)
+        self._batch_size, self._time, self._streaming = int(batch), int(steps), not is_window
         self._inputs, self._outputs, self._states = (
             tuple(
                 Tensor(name, dtype, tuple(shape), has_time)
@@ -235,6 +236,10 @@ class Stepper:
     @property
     def threads(self) -> int:
         return self._threads
+
+    @property
+    def streaming(self) -> bool:
+        return self._streaming
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -504,7 +509,7 @@ class Stepper:
                 f"{type(model).__name__}."
             )
         else:
-            content = models.content(model, self.batch_size, self.time, self.inputs)
+            content = models.content(model, self.batch_size, self.time, self.inputs, self.streaming)
         with of_calls.turn():
             try:
                 _native.update(self._native, content)
@@ -528,7 +533,8 @@ class Stepper:
     def __repr__(self) -> str:
         inputs = ", ".join(f"{tensor.name}: {list(tensor.shape)}" for tensor in self.inputs)
         outputs = ", ".join(f"{tensor.name}: {list(tensor.shape)}" for tensor in self.outputs)
-        return f"<Stepper ({inputs}) -> ({outputs}), states {[t.name for t in self._states]}>"
+        end = f"states {[t.name for t in self._states]}" if self._streaming else "windows"
+        return f"<Stepper ({inputs}) -> ({outputs}), {end}>"
 
     def __getstate__(self) -> dict[str, Any]:
         sizes = {"batch_size": self._batch_size, "time": self._time, "threads": self._threads}

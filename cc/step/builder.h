@@ -23,6 +23,7 @@ class NodeReader {
 
   int64_t batch() const { return program_.batch; }
   int64_t max_time() const { return program_.max_time; }
+  bool is_window() const { return program_.is_window; }
   int threads() const { return program_.threads; }
   Memory* memory() const { return &program_.weights->memory; }
 
@@ -37,6 +38,13 @@ class NodeReader {
   Status Inputs(size_t count, std::vector<Value*>* inputs, bool tokens = false) const;
   // Input 0 of a node that has one.
   Status Input(Value** input) const;
+  // The inputs of a node of windows, all float32 and at most `most`. Behind them may come lengths, if
+  // the field 'lengths' is true; otherwise *lengths is null.
+  Status InputsOfWindow(size_t most, std::vector<Value*>* inputs, Value** lengths) const;
+  // The only one, which is a sequence.
+  Status InputOfWindow(Value** input, Value** lengths) const;
+  // Returns InvalidArgument unless a value is a sequence of a window, of such lengths.
+  Status CheckSequence(const Value& value, const Value* lengths) const;
   // Adds output k, of shape [B, T, dims] or [B, dims].
   Status Output(size_t k, bool has_time, const std::vector<int64_t>& dims, Value** value);
   // Output 0, which has the shape of an input. The node may write it over this input.
@@ -75,6 +83,7 @@ class NodeReader {
   Status NewState(size_t k, const std::vector<int64_t>& dims, State** state);
 
  private:
+  Status Find(const std::string& name, Value** value) const;
   // Float32 weights of one shape, or null.
   Status FindWeights(const std::string& name, const std::vector<int64_t>& shape, bool optional,
                      const StoredTensor** tensor) const;
@@ -88,6 +97,11 @@ class NodeReader {
   std::set<std::string>& states_;       // the names of all nodes
   mutable std::set<std::string> read_;  // the names of the weights
 };
+
+// The parts of `span` steps, `stride` apart, of a sequence between the steps of `padding`, such as
+// [2, 0] in front of it: the steps in front of it, and the number of parts.
+Status CountWindows(int64_t steps, int64_t span, int64_t stride,
+                    const std::vector<int64_t>& padding, int64_t* before, int64_t* count);
 
 // A node of the class T. `args`: more arguments of its Make().
 template <typename T, typename... Args>
@@ -114,5 +128,12 @@ Status MakeCombineNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeConcatenateNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeReshapeNode(NodeReader* reader, std::unique_ptr<Node>* node);
 Status MakeLastStepNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeLengthsNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeMaskNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeReverseNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeCropNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakeRepeatNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakePoolNode(NodeReader* reader, std::unique_ptr<Node>* node);
+Status MakePermuteNode(NodeReader* reader, std::unique_ptr<Node>* node);
 
 }  // namespace rnn_ops::step

@@ -1,4 +1,4 @@
-// Dense layers and causal convolutions, which are dense layers of windows.
+// Dense layers and convolutions, which are dense layers of parts of a sequence.
 
 #include <algorithm>
 #include <cstring>
@@ -160,7 +160,8 @@ class DenseNode : public Node {
   Product product_;
 };
 
-// Conv1D with padding='causal'. The state has the previous inputs, [B, memory, C].
+// Conv1D. Of a stream it is causal, and the state has the inputs before the call, [B, before, C].
+// Those before and behind a window are zeros.
 class ConvNode : public Node {
  public:
   Status Make(NodeReader* reader) {
@@ -172,7 +173,7 @@ class ConvNode : public Node {
     if (tensor == nullptr || tensor->shape.size() != 3) {
       return InvalidArgument("it has no 'kernel' of the shape [width, C, N]");
     }
-    if (!input_->has_time || input_->dims.size() != 1) {
+    if (input_->dims.size() != (input_->has_time ? 1 : 2)) {
       return InvalidArgument("its input must have the shape [B, T, C]");
     }
     width_ = tensor->shape[0];
@@ -183,11 +184,17 @@ class ConvNode : public Node {
         CountElements({width_, dilation_, channels_}) < 0) {
       return InvalidArgument("its sizes, groups and dilation do not fit each other");
     }
-    memory_ = (width_ - 1) * dilation_;
     batch_ = reader->batch();
-    time_ = reader->max_time();
-    if (memory_ > 0) RNN_OPS_RETURN_IF_ERROR(reader->NewState(0, {memory_, channels_}, &state_));
-    RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {columns}, &output_));
+    if (input_->has_time) {
+      before_ = (width_ - 1) * dilation_;
+      time_ = windows_ = reader->max_time();
+      if (before_ > 0) RNN_OPS_RETURN_IF_ERROR(reader->NewState(0, {before_, channels_}, &state_));
+      RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {columns}, &output_));
+    } else {
+      RNN_OPS_RETURN_IF_ERROR(ReadPadding(*reader));
+      RNN_OPS_RETURN_IF_ERROR(reader->Output(0, false, {windows_, columns}, &output_));
+      RNN_OPS_RETURN_IF_ERROR(reader->Share(channels_ * int64_t{sizeof(float)}, &zeros_));
+    }
     return IsDepthwise() ? MakeDepthwise(reader) : MakeProducts(reader);
   }
 
@@ -197,11 +204,20 @@ class ConvNode : public Node {
     } else {
       for (int64_t g = 0; g < groups_; ++g) RunGroup(g, call);
     }
-    if (memory_ > 0) KeepSteps(call);
+    if (state_ != nullptr) KeepSteps(call);
     return Status();
   }
 
  private:
+  Status ReadPadding(const NodeReader& reader) {
+    std::vector<int64_t> padding;
+    RNN_OPS_RETURN_IF_ERROR(reader.CheckSequence(*input_, nullptr));
+    RNN_OPS_RETURN_IF_ERROR(reader.Field("padding", &padding));
+    RNN_OPS_RETURN_IF_ERROR(reader.Field("stride", &stride_));
+    time_ = input_->steps();
+    return CountWindows(time_, (width_ - 1) * dilation_ + 1, stride_, padding, &before_, &windows_);
+  }
+
   bool IsDepthwise() const { return groups_ == channels_ && groups_ == output_->columns(); }
 
   std::vector<int64_t> KernelShape() const {
@@ -219,12 +235,12 @@ class ConvNode : public Node {
 
   Status MakeProducts(NodeReader* reader) {
     const int64_t columns = output_->columns(), out_group = columns / groups_;
-    const int64_t depth = width_ * (channels_ / groups_), rows = batch_ * time_;
+    const int64_t depth = width_ * (channels_ / groups_), rows = batch_ * windows_;
     Block kernel, bias;
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("kernel", KernelShape(), &kernel));
     RNN_OPS_RETURN_IF_ERROR(reader->Weights("bias", {columns}, &bias, /*optional=*/true));
     RNN_OPS_RETURN_IF_ERROR(
-        reader->Scratch("its windows", CopiedSteps() * batch_, depth * 4, &window_));
+        reader->Scratch("its windows", CopiedWindows() * batch_, depth * 4, &window_));
     products_.resize(groups_);
     std::vector<float> part(depth * out_group);
     for (int64_t g = 0; g < groups_; ++g) {
@@ -239,46 +255,53 @@ class ConvNode : public Node {
     return Status();
   }
 
-  // The first steps of a call whose windows are copied. Those of later steps are where the input
-  // is.
-  int64_t CopiedSteps() const {
-    return groups_ == 1 && dilation_ == 1 ? std::min(memory_, time_) : time_;
+  // The first step of window t.
+  int64_t Begin(int64_t t) const { return t * stride_ - before_; }
+  // Whether the kernel reads a window where the input is, instead of a copy.
+  bool IsInPlace(int64_t begin) const {
+    return groups_ == 1 && dilation_ == 1 && begin >= 0 && begin <= time_ - width_;
+  }
+  int64_t CopiedWindows() const {
+    if (groups_ != 1 || dilation_ != 1 || time_ < width_) return windows_;
+    const int64_t first = (before_ + stride_ - 1) / stride_;  // in place
+    const int64_t last = std::min(windows_ - 1, (time_ - width_ + before_) / stride_);
+    return windows_ - std::max<int64_t>(0, last - first + 1);
   }
 
   // The inputs of step t, which is before the call if t < 0.
   const float* StepOf(int64_t b, int64_t t, const Call& call) const {
-    return t < 0 ? call.before(*state_) + (b * memory_ + memory_ + t) * channels_
-                 : input_->in() + (b * time_ + t) * channels_;
+    if (t >= 0 && t < time_) return input_->in() + (b * time_ + t) * channels_;
+    return state_ == nullptr ? zeros_.as<float>()
+                             : call.before(*state_) + (b * before_ + before_ + t) * channels_;
   }
 
   void RunDepthwise(const Call& call) {
     const float** const steps = static_cast<const float**>(window_->data);
     for (int64_t b = 0; b < batch_; ++b) {
-      for (int64_t t = 0; t < time_; ++t) {
-        for (int64_t k = 0; k < width_; ++k)
-          steps[k] = StepOf(b, t + k * dilation_ - memory_, call);
+      for (int64_t t = 0; t < windows_; ++t) {
+        for (int64_t k = 0; k < width_; ++k) steps[k] = StepOf(b, Begin(t) + k * dilation_, call);
         cpu::Kernels().depthwise(steps, kernel_.as<float>(), bias_.as<float>(), width_, channels_,
-                                 output_->out() + (b * time_ + t) * channels_);
+                                 output_->out() + (b * windows_ + t) * channels_);
       }
     }
   }
 
   void RunGroup(int64_t g, const Call& call) {
     const int64_t columns = output_->columns(), out_group = columns / groups_;
-    const int64_t in_group = channels_ / groups_, copied = CopiedSteps();
+    const int64_t in_group = channels_ / groups_;
     float* copy = window_->out();
     for (int64_t b = 0; b < batch_; ++b) {
-      for (int64_t t = 0; t < time_; ++t) {
-        const int64_t row = b * time_ + t;
+      for (int64_t t = 0; t < windows_; ++t) {
+        const int64_t row = b * windows_ + t, begin = Begin(t);
         const float* window = nullptr;
-        if (t < copied) {
+        if (IsInPlace(begin)) {
+          window = StepOf(b, begin, call);
+        } else {
           window = copy;
           for (int64_t k = 0; k < width_; ++k, copy += in_group) {
-            const float* from = StepOf(b, t + k * dilation_ - memory_, call) + g * in_group;
+            const float* from = StepOf(b, begin + k * dilation_, call) + g * in_group;
             std::copy(from, from + in_group, copy);
           }
-        } else {
-          window = StepOf(b, t - memory_, call);
         }
         products_[g].Set(row, window, output_->out() + row * columns + g * out_group);
       }
@@ -289,25 +312,27 @@ class ConvNode : public Node {
   // The state after the call: the last steps.
   void KeepSteps(const Call& call) const {
     for (int64_t b = 0; b < batch_; ++b) {
-      float* const after = call.after(*state_) + b * memory_ * channels_;
-      const int64_t old = std::max<int64_t>(0, memory_ - time_);  // steps of the state before
+      float* const after = call.after(*state_) + b * before_ * channels_;
+      const int64_t old = std::max<int64_t>(0, before_ - time_);  // steps of the state before
       if (old > 0) {
         const float* const before = StepOf(b, -old, call);
         std::copy(before, before + old * channels_, after);
       }
       const float* const end = StepOf(b, time_ - 1, call) + channels_;
-      std::copy(end - (memory_ - old) * channels_, end, after + old * channels_);
+      std::copy(end - (before_ - old) * channels_, end, after + old * channels_);
     }
   }
 
   Value* input_ = nullptr;
   Value* output_ = nullptr;
   State* state_ = nullptr;
-  int64_t batch_ = 0, time_ = 0, memory_ = 0;
+  int64_t batch_ = 0, time_ = 0;
+  int64_t before_ = 0, windows_ = 0, stride_ = 1;  // steps before the first one, and outputs
   int64_t width_ = 0, dilation_ = 0, channels_ = 0, groups_ = 0;
   SharedBlock kernel_, bias_;      // of a depthwise convolution
+  SharedBlock zeros_;              // a step outside of a window
   std::vector<Product> products_;  // a product for each group otherwise
-  // [B * CopiedSteps(), width, C / groups], or pointers to [width] steps.
+  // [B * CopiedWindows(), width, C / groups], or pointers to [width] steps.
   Value* window_ = nullptr;
 };
 

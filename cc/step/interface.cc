@@ -56,6 +56,7 @@ Status CheckAgree(const char* what, const std::vector<Tensor>& wanted,
 
 Interface InterfaceOf(const Program& program) {
   Interface found;
+  found.is_window = program.is_window;
   for (size_t k = 0; k < program.inputs.size(); ++k) {
     const Value& value = *program.inputs[k];
     const bool is_float = value.type == ElementType::kFloat32;
@@ -74,6 +75,11 @@ Interface InterfaceOf(const Program& program) {
 }
 
 Status CheckAgree(const Interface& wanted, const Interface& given) {
+  if (wanted.is_window != given.is_window) {
+    const auto name = [](bool is_window) { return is_window ? "windows" : "a stream"; };
+    return InvalidArgument("The model must be one of ", name(wanted.is_window),
+                           ", but it is one of ", name(given.is_window), ".");
+  }
   RNN_OPS_RETURN_IF_ERROR(CheckAgree("inputs", wanted.inputs, given.inputs, &HaveOneShape));
   RNN_OPS_RETURN_IF_ERROR(CheckAgree("outputs", wanted.outputs, given.outputs, &HaveOneShape));
   return CheckAgree("states", wanted.states, given.states, &MayBeOneState);

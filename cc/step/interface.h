@@ -20,6 +20,7 @@ struct Tensor {
 };
 
 struct Interface {
+  bool is_window = false;  // see Note [Windows] in program.h
   std::vector<Tensor> inputs, outputs, states;
 };
 

@@ -387,28 +387,43 @@ class ReshapeNode : public Node {
   Value* output_ = nullptr;
 };
 
-// [B, T, dims] to [B, dims], the last step.
+// [B, T, dims] to [B, dims], the last step. Of a window the last valid step, or zeros without one.
 class LastStepNode : public Node {
  public:
   Status Make(NodeReader* reader) {
-    RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
-    if (!input_->has_time) return InvalidArgument("its input has no time");
+    std::vector<Value*> inputs;
+    RNN_OPS_RETURN_IF_ERROR(reader->InputsOfWindow(1, &inputs, &lengths_));
+    input_ = inputs[0];
     batch_ = reader->batch();
-    time_ = reader->max_time();
-    return reader->Output(0, false, input_->dims, &output_);
+    std::vector<int64_t> dims = input_->dims;
+    if (input_->has_time && lengths_ == nullptr) {
+      time_ = reader->max_time();
+    } else {
+      RNN_OPS_RETURN_IF_ERROR(reader->CheckSequence(*input_, lengths_));
+      time_ = input_->steps();
+      dims.erase(dims.begin());
+    }
+    return reader->Output(0, false, dims, &output_);
   }
 
   Status Run(const Call&) override {
-    const int64_t row = input_->row_elements;
+    const int64_t row = output_->row_elements;
     for (int64_t b = 0; b < batch_; ++b) {
-      const float* last = input_->in() + (b * time_ + time_ - 1) * row;
-      std::copy(last, last + row, output_->out() + b * row);
+      const int64_t steps = lengths_ == nullptr ? time_ : lengths_->in<int32_t>()[b];
+      float* const to = output_->out() + b * row;
+      if (steps == 0) {
+        std::fill(to, to + row, 0.0f);
+        continue;
+      }
+      const float* last = input_->in() + (b * time_ + steps - 1) * row;
+      std::copy(last, last + row, to);
     }
     return Status();
   }
 
  private:
   Value* input_ = nullptr;
+  Value* lengths_ = nullptr;
   Value* output_ = nullptr;
   int64_t batch_ = 0, time_ = 0;
 };

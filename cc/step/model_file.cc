@@ -84,13 +84,18 @@ Status ReadMetadata(const Json& metadata, ModelFile* file) {
   return own.empty() ? Status() : ReadOwnMetadata(own, &file->metadata);
 }
 
-// Sets *version to the version of the format if it is another one.
-Status CheckFormat(const Json& metadata, std::string* other_version) {
+// Reads the version, or sets *other_version if it is none that this library reads.
+Status ReadFormat(const Json& metadata, int64_t* known_version, std::string* other_version) {
   std::string format, version;
   RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "format", &format));
   if (format != kFileFormat) return InvalidArgument("its format is '", format, "'");
   RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "version", &version));
-  if (version != std::to_string(kFileVersion)) *other_version = version;
+  *other_version = version;
+  for (const int64_t known : {kStreamVersion, kWindowVersion}) {
+    if (version != std::to_string(known)) continue;
+    *known_version = known;
+    other_version->clear();
+  }
   return Status();
 }
 
@@ -108,7 +113,7 @@ Status ReadParts(const void* bytes, size_t size, ModelFile* file, std::string* o
   const std::string_view data = all.substr(kLengthBytes + length);
   const Json* const metadata = header.Find("__metadata__");
   if (metadata == nullptr) return InvalidArgument("its header has no metadata");
-  RNN_OPS_RETURN_IF_ERROR(CheckFormat(*metadata, other_version));
+  RNN_OPS_RETURN_IF_ERROR(ReadFormat(*metadata, &file->version, other_version));
   if (!other_version->empty()) return Status();
   RNN_OPS_RETURN_IF_ERROR(ReadMetadata(*metadata, file));
   for (const auto& [name, entry] : header.fields()) {
@@ -135,8 +140,8 @@ Status ReadModelFile(const void* bytes, size_t size, ModelFile* file) {
   const Status status = ReadParts(bytes, size, file, &other_version);
   if (!other_version.empty()) {
     return InvalidArgument("The file has version '", other_version,
-                           "' of its format, and this library reads version '", kFileVersion,
-                           "': export the model again with this version of tf_rnn_ops, or read the "
+                           "' of its format, and this library reads versions '", kStreamVersion,
+                           "' and '", kWindowVersion, "': export the model again with this version of tf_rnn_ops, or read the "
                            "file with the version that wrote it.");
   }
   if (status.ok()) return status;

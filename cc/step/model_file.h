@@ -13,9 +13,10 @@
 
 namespace rnn_ops::step {
 
-// The version of the graph in the file.
 constexpr const char* kFileFormat = "tf_rnn_ops.step";
-constexpr int64_t kFileVersion = 1;
+// The versions of the graph in the file: that of streams, and that of windows.
+constexpr int64_t kStreamVersion = 1;
+constexpr int64_t kWindowVersion = 2;
 
 // The largest product of sizes that a file may ask for, in elements.
 constexpr int64_t kMostElements = int64_t{1} << 40;
@@ -36,6 +37,7 @@ struct StoredTensor {
 struct ModelFile {
   std::map<std::string, StoredTensor> tensors;
   Json graph;
+  int64_t version = kStreamVersion;
   // The texts of the owner, and the fingerprint of the writer.
   std::map<std::string, std::string> metadata;
   std::string fingerprint;

@@ -29,6 +29,13 @@ const std::map<std::string, MakeNode>& Makers() {
       {"concatenate", MakeConcatenateNode},
       {"reshape", MakeReshapeNode},
       {"last_step", MakeLastStepNode},
+      {"lengths", MakeLengthsNode},
+      {"mask", MakeMaskNode},
+      {"reverse", MakeReverseNode},
+      {"crop", MakeCropNode},
+      {"repeat", MakeRepeatNode},
+      {"pool", MakePoolNode},
+      {"permute", MakePermuteNode},
   };
   return *makers;
 }
@@ -73,8 +80,9 @@ Status ChooseSize(const ModelFile& file, const char* name, int64_t wanted, int64
     if (of_file < 1) return InvalidArgument(name, " is ", of_file);
   }
   if (wanted != 0 && of_file != 0 && wanted != of_file) {
-    return InvalidArgument(name, " must be ", of_file, ", which the file fixes, but it is ", wanted,
-                           ": export the model with ", name, "=", wanted);
+    const char* const argument = std::strcmp(name, "window") == 0 ? "time" : name;
+    return InvalidArgument(argument, " must be ", of_file, ", which the file fixes, but it is ",
+                           wanted, ": export the model with ", argument, "=", wanted);
   }
   *size = std::max<int64_t>(wanted, std::max<int64_t>(of_file, 1));
   if (wanted < 0 || *size > kLargest) {
@@ -158,6 +166,9 @@ class Builder {
     RNN_OPS_RETURN_IF_ERROR(ReadField(input, "dims", &dims));
     if (type != "float32" && type != "int32") {
       return InvalidArgument("input '", name, "' must be float32 or int32, but it is ", type);
+    }
+    if (has_time && program_.is_window) {
+      return InvalidArgument("input '", name, "' has the steps of a stream, in a model of windows");
     }
     auto value = std::make_unique<Value>();
     value->name = name;
@@ -301,7 +312,12 @@ Status BuildProgram(const ModelFile& file, int64_t batch, int64_t max_time, int 
                     Program* program) {
   program->threads = threads;
   RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "batch_size", batch, &program->batch));
-  RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, "time", max_time, &program->max_time));
+  program->is_window = file.version == kWindowVersion;
+  const char* const time = program->is_window ? "window" : "time";
+  if (program->is_window && file.graph.Find(time) == nullptr) {
+    return InvalidArgument("the field 'window' is missing");
+  }
+  RNN_OPS_RETURN_IF_ERROR(ChooseSize(file, time, max_time, &program->max_time));
   RNN_OPS_RETURN_IF_ERROR(Builder(file, program).Build());
   program->weights->complete = true;
   return Status();
@@ -314,14 +330,64 @@ Status NodeReader::Inputs(size_t count, std::vector<Value*>* inputs, bool tokens
     return InvalidArgument("it has ", names.size(), " inputs");
   }
   for (const std::string& name : names) {
-    const auto found = values_.find(name);
-    if (found == values_.end()) return InvalidArgument("its input '", name, "' is no value");
-    const bool is_float = found->second->type == ElementType::kFloat32;
+    RNN_OPS_RETURN_IF_ERROR(Find(name, &inputs->emplace_back()));
+    const bool is_float = inputs->back()->type == ElementType::kFloat32;
     if (is_float == tokens) {
       return InvalidArgument("its input '", name, "' must be ", tokens ? "int32" : "float32");
     }
-    Need(found->second, number());
-    inputs->push_back(found->second);
+  }
+  return Status();
+}
+
+Status NodeReader::Find(const std::string& name, Value** value) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) return InvalidArgument("its input '", name, "' is no value");
+  *value = found->second;
+  Need(*value, number());
+  return Status();
+}
+
+Status NodeReader::InputsOfWindow(size_t most, std::vector<Value*>* inputs, Value** lengths) const {
+  std::vector<std::string> names;
+  bool has_lengths = false;
+  *lengths = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(Field("inputs", &names));
+  if (Has("lengths")) RNN_OPS_RETURN_IF_ERROR(Field("lengths", &has_lengths));
+  if (has_lengths && !names.empty()) {
+    RNN_OPS_RETURN_IF_ERROR(Find(names.back(), lengths));
+    if ((*lengths)->most_steps == 0) {
+      return InvalidArgument("its input '", names.back(), "' must be the lengths of a mask");
+    }
+    names.pop_back();
+  }
+  if (names.empty() || names.size() > most) {
+    return InvalidArgument("it has ", names.size(), " inputs");
+  }
+  for (const std::string& name : names) {
+    RNN_OPS_RETURN_IF_ERROR(Find(name, &inputs->emplace_back()));
+    if (inputs->back()->type != ElementType::kFloat32) {
+      return InvalidArgument("its input '", name, "' must be float32");
+    }
+  }
+  return Status();
+}
+
+Status NodeReader::InputOfWindow(Value** input, Value** lengths) const {
+  std::vector<Value*> inputs;
+  RNN_OPS_RETURN_IF_ERROR(InputsOfWindow(1, &inputs, lengths));
+  *input = inputs[0];
+  return CheckSequence(**input, *lengths);
+}
+
+Status NodeReader::CheckSequence(const Value& value, const Value* lengths) const {
+  constexpr int64_t kMostSteps = int64_t{1} << 30;
+  if (value.has_time || value.dims.empty() || value.row_elements < 1 ||
+      value.steps() > kMostSteps) {
+    return InvalidArgument("its input must be a window of at least one step");
+  }
+  if (lengths != nullptr && lengths->most_steps > value.steps()) {
+    return InvalidArgument("its lengths are those of ", lengths->most_steps,
+                           " steps, but its input has ", value.steps());
   }
   return Status();
 }

@@ -1,6 +1,7 @@
 // A model that runs T steps of B streams: its tensors, its states and its nodes in order.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -90,6 +91,12 @@ struct Weights {
 // of a node is a value that only this node needs. An activation may write over its input, and a
 // reshape makes another value of the same memory.
 
+// Note [Windows]
+// A model of windows has no stream: its states begin with zeros in each call, which gets the whole
+// window. So no value has time, and no node has a state. A sequence is a value whose first dim is
+// its number of steps, which a node may change. T is the number of steps of the window, for the
+// caller only. A mask is a value of int32, [B]: the number of valid steps, which come first.
+
 // A tensor between two nodes, [B, T, dims] or [B, dims].
 struct Value {
   std::string name;
@@ -98,6 +105,7 @@ struct Value {
   std::vector<int64_t> dims;  // without B and T
   int64_t rows = 0;           // B*T or B
   int64_t row_elements = 0;   // the product of dims
+  int64_t most_steps = 0;     // of lengths: that of their sequence, otherwise 0
   void* data = nullptr;       // in the current call
   // The nodes from which on and until which it is needed: see Note [Memory of values].
   int64_t first = 0, last = 0;
@@ -106,6 +114,9 @@ struct Value {
 
   int64_t elements() const { return rows * row_elements; }
   int64_t columns() const { return dims.empty() ? 1 : dims.back(); }
+  // Of a sequence of a window.
+  int64_t steps() const { return dims[0]; }
+  int64_t step_elements() const { return row_elements / std::max<int64_t>(steps(), 1); }
   template <typename T = float>
   const T* in() const {
     return static_cast<const T*>(data);
@@ -146,6 +157,7 @@ struct Program {
   std::shared_ptr<Weights> weights;  // destroyed after all blocks
   size_t next_block = 0;             // of the weights, while the program is built
   bool last_step = false;            // whether outputs have the last step only; set before
+  bool is_window = false;            // see Note [Windows]
   int64_t batch = 0;                 // B
   int64_t max_time = 0;              // T
   int threads = 1;                   // of the team of a call

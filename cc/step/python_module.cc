@@ -265,14 +265,15 @@ PyObject* ListOf(const RnnStepper* stepper, int count,
   return list;
 }
 
-// describe(stepper): B, T, and the lists of inputs, outputs and states, each as (name, dtype,
+// describe(stepper): B, T, whether it is one of windows, and the lists of inputs, outputs and states, each as (name, dtype,
 // shape, has_time).
 PyObject* Describe(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!HasArguments(count, 1)) return nullptr;
   const RnnStepper* const stepper = StepperOf(args[0]);
   if (stepper == nullptr) return nullptr;
-  return Py_BuildValue("(LLNNN)", static_cast<long long>(rnn_step_batch(stepper)),
+  return Py_BuildValue("(LLNNNN)", static_cast<long long>(rnn_step_batch(stepper)),
                        static_cast<long long>(rnn_step_time(stepper)),
+                       PyBool_FromLong(rnn_step_is_window(stepper)),
                        ListOf(stepper, rnn_step_num_inputs(stepper), &rnn_step_input),
                        ListOf(stepper, rnn_step_num_outputs(stepper), &rnn_step_output),
                        ListOf(stepper, rnn_step_num_states(stepper), &rnn_step_state));

@@ -1,5 +1,6 @@
 // Recurrent layers and stacks, on the kernels of this machine.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -43,11 +44,26 @@ class RnnNode : public Node {
   Status Pack(const NodeReader& reader);
   // Makes the plan of all calls.
   Status Plan(NodeReader* reader);
+  // Reads the values before the first step: those of a stream, or of a window.
+  Status MakeStates(NodeReader* reader, int k, const std::vector<int64_t>& dims);
+  const float* Before(int k, const Call& call) const {
+    if (states_[k] != nullptr) return call.before(*states_[k]);
+    return initial_[k] != nullptr ? initial_[k]->in() : zeros_[k].as<float>();
+  }
+  float* After(int k, const Call& call) const {
+    return states_[k] != nullptr ? call.after(*states_[k]) : after_[k]->out();
+  }
 
+  int64_t time_ = 0, inputs_ = 0;  // T and I
   Value* input_ = nullptr;
   Value* output_ = nullptr;
   Value* outputs_of_states_[2] = {};
-  State* states_[2] = {};
+  int num_states_ = 0;
+  int64_t state_elements_[2] = {};
+  State* states_[2] = {};  // null in a window, which begins with other values, or with zeros
+  Value* initial_[2] = {};
+  Value* after_[2] = {};
+  SharedBlock zeros_[2];
   CallTensors tensors_;
   cpu::RnnArgs args_ = {};
   SharedBlock panels_;
@@ -84,7 +100,7 @@ Status RnnNode::ReadShapes(const NodeReader& reader, const OpSpec& op, const Rnn
   for (const TensorSpec& spec : op.inputs) {
     PartialShape shape = PartialShape::Of({0});
     if (spec.arg == Arg::input) {
-      shape = PartialShape::Of({B, reader.max_time(), input_->row_elements});
+      shape = PartialShape::Of({B, time_, inputs_});
     } else if (spec.arg == Arg::input_h) {
       shape = state(hidden);
     } else if (spec.arg == Arg::input_c) {
@@ -155,10 +171,18 @@ Status RnnNode::Make(NodeReader* reader) {
   RNN_OPS_RETURN_IF_ERROR(reader->Field("kind", &kind));
   const OpSpec* const op = FindOp(kind);
   if (op == nullptr) return InvalidArgument("its kind '", kind, "' is unknown");
-  RNN_OPS_RETURN_IF_ERROR(reader->Input(&input_));
-  if (!input_->has_time || input_->dims.size() != 1) {
+  std::vector<Value*> inputs;
+  Value* lengths = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(reader->InputsOfWindow(3, &inputs, &lengths));
+  input_ = inputs[0];
+  if (lengths != nullptr || input_->dims.size() != (input_->has_time ? 1 : 2) ||
+      (input_->has_time && inputs.size() > 1)) {
     return InvalidArgument("its input must have the shape [B, T, I]");
   }
+  if (!input_->has_time) RNN_OPS_RETURN_IF_ERROR(reader->CheckSequence(*input_, nullptr));
+  std::copy(inputs.begin() + 1, inputs.end(), initial_);
+  time_ = input_->has_time ? reader->max_time() : input_->steps();
+  inputs_ = input_->columns();
   const Json* const fields = reader->json().Find("attrs");
   if (fields == nullptr) return InvalidArgument("the field 'attrs' is missing");
   RnnAttrs attrs;
@@ -172,7 +196,7 @@ Status RnnNode::Make(NodeReader* reader) {
   if (op->family == OpFamily::kCudnnRnn && !FactsOf(attrs.mode).in_cudnn) {
     return InvalidArgument("a CudnnRNNV3 has no rnn_mode '", FactsOf(attrs.mode).name, "'");
   }
-  if (attrs.direction != Direction::kUnidirectional) {
+  if (attrs.direction != Direction::kUnidirectional && input_->has_time) {
     return InvalidArgument("it reads its input backwards too, from the last step of a stream");
   }
   CallShapes shapes;
@@ -182,7 +206,7 @@ Status RnnNode::Make(NodeReader* reader) {
   RNN_OPS_RETURN_IF_ERROR(ReadWeights(*reader, *op, &matrices));
   args_.tensors = &tensors_;
   args_.problem = cpu::MakeRnnProblem(shapes.config, kFloat32, tensors_);
-  args_.problem.lengths.sum = reader->batch() * reader->max_time();
+  args_.problem.lengths.sum = reader->batch() * time_;
   RNN_OPS_RETURN_IF_ERROR(Pack(*reader));
   matrices.clear();
   // The kernels no longer read the matrices, but they see that the call has them.
@@ -193,18 +217,40 @@ Status RnnNode::Make(NodeReader* reader) {
   }
 
   const RnnConfig& config = shapes.config;
-  RNN_OPS_RETURN_IF_ERROR(reader->Output(0, true, {config.output_size()}, &output_));
-  const bool has_c = FactsOf(config.mode).has_c;
+  std::vector<int64_t> output = {config.output_size()};
+  if (!input_->has_time) output.insert(output.begin(), time_);
+  RNN_OPS_RETURN_IF_ERROR(reader->Output(0, input_->has_time, output, &output_));
+  num_states_ = FactsOf(config.mode).has_c ? 2 : 1;
+  if (inputs.size() > 1 && static_cast<int>(inputs.size()) != 1 + num_states_) {
+    return InvalidArgument("it has ", inputs.size() - 1, " initial states instead of ",
+                           num_states_);
+  }
   const int64_t sizes[2] = {config.hidden_size(), config.num_units};
-  for (int k = 0; k < (has_c ? 2 : 1); ++k) {
+  for (int k = 0; k < num_states_; ++k) {
     std::vector<int64_t> dims = {sizes[k]};
     if (op->family == OpFamily::kCudnnRnn) dims.insert(dims.begin(), config.num_pseudo_layers());
-    RNN_OPS_RETURN_IF_ERROR(reader->NewState(k, dims, &states_[k]));
     if (reader->WantsOutput(k + 1)) {
       RNN_OPS_RETURN_IF_ERROR(reader->Output(k + 1, false, dims, &outputs_of_states_[k]));
     }
+    RNN_OPS_RETURN_IF_ERROR(MakeStates(reader, k, dims));
   }
   return Plan(reader);
+}
+
+Status RnnNode::MakeStates(NodeReader* reader, int k, const std::vector<int64_t>& dims) {
+  state_elements_[k] = CountElements({reader->batch(), CountElements(dims)});
+  if (input_->has_time) return reader->NewState(k, dims, &states_[k]);
+  if (state_elements_[k] < 0) return InvalidArgument("its states are too large");
+  after_[k] = outputs_of_states_[k];
+  if (after_[k] == nullptr) {
+    RNN_OPS_RETURN_IF_ERROR(
+        reader->Scratch("its states", reader->batch(), CountElements(dims) * 4, &after_[k]));
+  }
+  if (initial_[k] == nullptr) return reader->Share(state_elements_[k] * 4, &zeros_[k]);
+  if (initial_[k]->has_time || initial_[k]->row_elements != CountElements(dims)) {
+    return InvalidArgument("its initial states have other sizes");
+  }
+  return Status();
 }
 
 Status RnnNode::Plan(NodeReader* reader) {
@@ -223,17 +269,16 @@ Status RnnNode::Run(const Call& call) {
   const auto type = ElementType::kFloat32;
   tensors_.SetInput(Arg::input, input_->in(), type, input_->elements());
   tensors_.SetOutput(Arg::output, output_->out(), type, output_->elements());
-  for (int k = 0; k < 2 && states_[k] != nullptr; ++k) {
-    const State& state = *states_[k];
-    tensors_.SetInput(kBefore[k], call.before(state), type, state.elements);
-    tensors_.SetOutput(kAfter[k], call.after(state), type, state.elements);
+  for (int k = 0; k < num_states_; ++k) {
+    tensors_.SetInput(kBefore[k], Before(k, call), type, state_elements_[k]);
+    tensors_.SetOutput(kAfter[k], After(k, call), type, state_elements_[k]);
   }
   const int32_t code = cpu::Kernels().rnn_plan_run(&args_, plan_.as<void>(), /*reserve=*/nullptr);
   if (code != cpu::kDone) {
     return Internal("The ", cpu::Kernels().isa, " kernels returned code ", code, ".");
   }
   for (int k = 0; k < 2; ++k) {
-    if (outputs_of_states_[k] == nullptr) continue;
+    if (outputs_of_states_[k] == nullptr || states_[k] == nullptr) continue;
     std::memcpy(outputs_of_states_[k]->out(), call.after(*states_[k]), states_[k]->elements * 4);
   }
   return Status();

@@ -222,6 +222,14 @@ Status RunUsual(RnnStepper* stepper, const uint8_t* idle, const void* const* inp
 Status RunOther(RnnStepper* stepper, const RnnStepOptions& options, const void* const* inputs,
                 float* const* outputs) {
   const int64_t time = stepper->model->time();
+  if (stepper->model->interface().is_window && options.last_step != 0) {
+    return InvalidArgument("last_step must be 0 for a model of windows, but it is ",
+                           options.last_step, ".");
+  }
+  if (stepper->model->interface().is_window && options.steps != 0 && options.steps != time) {
+    return InvalidArgument("steps must be 0 or ", time, ", the window of the model, but it is ",
+                           options.steps, ".");
+  }
   if (options.last_step != 0 && options.last_step != 1) {
     return InvalidArgument("last_step must be 0 or 1, but it is ", options.last_step, ".");
   }
@@ -389,6 +397,10 @@ RNN_STEP_EXPORT int64_t rnn_step_batch(const RnnStepper* stepper) {
 
 RNN_STEP_EXPORT int64_t rnn_step_time(const RnnStepper* stepper) {
   return stepper == nullptr ? 0 : stepper->model->time();
+}
+
+RNN_STEP_EXPORT int rnn_step_is_window(const RnnStepper* stepper) {
+  return stepper != nullptr && stepper->model->interface().is_window ? 1 : 0;
 }
 
 RNN_STEP_EXPORT int rnn_step_num_inputs(const RnnStepper* stepper) {

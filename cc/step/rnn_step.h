@@ -1,12 +1,16 @@
 /* A trained model that is called step by step, from C, C++ or any language that calls C.
  *
- * A model is a file that tf_rnn_ops.keras.export(model, "model.rnn", streaming=True) writes. The
- * library needs neither Python nor TensorFlow: link with _tf_rnn_ops_step.so, and keep the other
+ * A model is a file that tf_rnn_ops.keras.export(model, "model.rnn", streaming=True) writes, or
+ * without streaming=True: then it is a model of windows (rnn_step_is_window). The library needs
+ * neither Python nor TensorFlow: link with _tf_rnn_ops_step.so, and keep the other
  * _tf_rnn_ops_*.so files of the wheel beside it. docs/step-format.md describes the file.
  *
  * A stepper has one state for each of B streams. Each call takes the next T steps of every stream.
  * Tensors are dense, in the order of C: [B, T, ...] with the steps of a stream, [B, ...] without.
  * Steppers that rnn_step_clone makes share the weights, and cost the memory of their states.
+ *
+ * A stepper of a model of windows has no states. Each call gets whole windows, a row of the batch
+ * each, and begins anew. Its tensors have no time: the steps are sizes like others.
  *
  * Functions that return int return RNN_STEP_OK or the code of an error. The sentence of the last
  * error of a thread is rnn_step_error(). A stepper may be used by one thread at a time: a function
@@ -83,7 +87,9 @@ int rnn_step_reserve(RnnStepper* stepper, int calls);
 void rnn_step_free(RnnStepper* stepper);
 
 int64_t rnn_step_batch(const RnnStepper* stepper); /* B */
-int64_t rnn_step_time(const RnnStepper* stepper);  /* T */
+int64_t rnn_step_time(const RnnStepper* stepper);  /* T; of windows: the steps of a window */
+/* 1 for a model of windows, otherwise 0. */
+int rnn_step_is_window(const RnnStepper* stepper);
 int rnn_step_num_inputs(const RnnStepper* stepper);
 int rnn_step_num_outputs(const RnnStepper* stepper);
 int rnn_step_num_states(const RnnStepper* stepper);
@@ -107,9 +113,9 @@ int rnn_step_call(RnnStepper* stepper, const void* const* inputs, float* const* 
 /* What differs from rnn_step_call in a call. Zeros: nothing. */
 typedef struct {
   /* The steps of the call, up to T, such as those of a last block; 0: T. The second size of the
-   * inputs and outputs with time is this number. */
+   * inputs and outputs with time is this number. For a model of windows only 0 or T. */
   int64_t steps;
-  /* 1: only the last step of each output with time, [B, ...]. */
+  /* 1: only the last step of each output with time, [B, ...]. 0 for a model of windows. */
   int last_step;
   /* [B], 1 for each row that is idle: its states stay, and its outputs are zeros. Its inputs are
    * checked as those of other rows. NULL: no row. */

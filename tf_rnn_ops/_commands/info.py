@@ -65,7 +65,8 @@ def _facts_of(file: pathlib.Path) -> list[tuple[str, str]]:
     loaded = stepper.load(path)
     content = path.read_bytes()
     graph = file_format.graph(content)
-    sizes = {"B": graph["batch_size"], "T": graph["time"]}
+    sizes = {"B": graph["batch_size"], "T": graph.get("window", graph.get("time"))}
+    of_call = "T, the steps of a call" if loaded.streaming else "T, the steps of a window"
     names = {letter: letter if size is None else str(size) for letter, size in sizes.items()}
 
     def shape(dims: tuple[int, ...], has_time: bool) -> str:
@@ -81,7 +82,7 @@ def _facts_of(file: pathlib.Path) -> list[tuple[str, str]]:
     return [
         ("File", f"{path}, {len(content):,} bytes"),
         ("B, the streams of a call", _any_or(sizes["B"])),
-        ("T, the steps of a call", _any_or(sizes["T"])),
+        (of_call, _any_or(sizes["T"])),
         ("Fingerprint", loaded.fingerprint or "none"),
         *((f"Metadata {key}", text) for key, text in loaded.metadata.items()),
         *lines("Input", loaded.inputs),

@@ -1,4 +1,4 @@
-"""Runs files for tf_rnn_ops.stepper as the other formats are run: with the states as inputs and outputs."""
+"""Runs files for tf_rnn_ops.stepper as the other formats are run: with the states, if there are any, as inputs and outputs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ if TYPE_CHECKING:
 
 
 def load(filepath: str) -> Callable[[Arrays], Arrays]:
-    """The function of a file. Its first call gives B and T."""
+    """The function of a file. Its calls give B and T."""
     # Here, because machines without its library write files too.
     from tf_rnn_ops import stepper
 
     tensors = stepper.load(filepath).inputs
-    steppers: list[Stepper] = []
+    # The second size of a sequence is T, and B is the only open size of windows.
+    first, sizes = next(((one, 2) for one in tensors if one.has_time), (tensors[0], 1))
+    steppers: dict[tuple[int, ...], Stepper] = {}
 
     def call(inputs: Arrays) -> Arrays:
-        if not steppers:
-            shape = next(inputs[tensor.name].shape for tensor in tensors if tensor.has_time)
-            steppers.append(stepper.load(filepath, *shape[:2]))
-        (model,) = steppers
+        shape = inputs[first.name].shape[:sizes]
+        if shape not in steppers:
+            steppers[shape] = stepper.load(filepath, *shape)
+        model = steppers[shape]
         names = [tensor.name for tensor in model.inputs]
         model.states = {name: array for name, array in inputs.items() if name not in names}
         results = model({name: inputs[name] for name in names})

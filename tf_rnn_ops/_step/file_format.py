@@ -8,8 +8,8 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-# The names that cc/step/model_file.h expects.
-_FORMAT, _VERSION = "tf_rnn_ops.step", "1"
+# The names that cc/step/model_file.h expects. A file of windows has a version of its own, which older readers reject.
+_FORMAT, _STREAM_VERSION, _WINDOW_VERSION = "tf_rnn_ops.step", "1", "2"
 _DTYPES = {"float32": "F32", "int8": "I8"}
 # The first tensor begins at a multiple of this many bytes. The others follow without gaps, which safetensors forbids.
 _ALIGNMENT = 64
@@ -27,7 +27,7 @@ def content(graph: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> byte
     header: dict[str, Any] = {
         "__metadata__": {
             "format": _FORMAT,
-            "version": _VERSION,
+            "version": _WINDOW_VERSION if "window" in graph else _STREAM_VERSION,
             "graph": json.dumps(graph, allow_nan=False),
         }
     }

@@ -22,7 +22,7 @@ from tf_rnn_ops.keras._export import signatures
 from tf_rnn_ops.keras._export.check import int8_error, known_faults, verification
 from tf_rnn_ops.keras._export.layer_names import LayerNames
 from tf_rnn_ops.keras._export.outputs import Outputs
-from tf_rnn_ops.keras._export.stepper.stepper import traced
+from tf_rnn_ops.keras._export.stepper.stepper import traced, traced_window
 from tf_rnn_ops.keras._export.streaming.stream import Stream, stream_of
 from tf_rnn_ops.keras._report.explain import explain
 from tf_rnn_ops.keras._report.progress import Progress
@@ -140,7 +140,8 @@ def export(
             another number; with streaming for each input with the steps of the stream. None keeps the sizes.
         input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
             argument of the model. None uses the inputs of the model.
-        streaming: Whether the file processes one or more steps in each call. The states of the recurrent
+        streaming: Whether the file processes one or more steps in each call. False: each call gets whole sequences, for
+            'rnn' of one length. The states of the recurrent
             layers are then inputs, named LAYER_h and LAYER_c, or as in the model, and outputs of the same
             names with '_next'. So are the previous (kernel_size - 1) * dilation_rate inputs of each Conv1D
             with padding='causal', named LAYER_x. A stream begins with zeros. Each call gets the states that
@@ -193,10 +194,6 @@ def export(
     target = pathlib.Path(path).expanduser()
     format = formats.of(target, format)
     options = formats.options(format, weight_format, opset)
-    if format == formats.RNN and not streaming:
-        raise ValueError(
-            "streaming must be True for the format 'rnn', whose files are called step by step, but it is False."
-        )
     module = formats.writer(format)
     # The number of steps of a stream is not that of its other inputs.
     fixed = None if streaming else time
@@ -213,7 +210,8 @@ def export(
         folder = str(unfinished) if format == formats.SAVED_MODEL else folder
         opens = signatures.are_of_a_batch(model, input_signature)
         if format == formats.RNN:
-            saved, layers = _write_stepper(model, unfinished, signature, time, opens)
+            write = _write_stepper if streaming else _write_windows
+            saved, layers = write(model, unfinished, signature, time, opens)
         else:
             make_stream = (
                 functools.partial(stream_of, time=time, opens=opens) if streaming else None
@@ -355,6 +353,17 @@ def _write_stepper(
         path.write_bytes(file.content)
     layers = [ExportedLayer(name, op, formats.RNN) for name, op in file.layers]
     return _Saved([], stream, [], LayerNames(ours)), layers
+
+
+def _write_windows(
+    model: keras.Model, path: pathlib.Path, signature: list, *_: Any
+) -> tuple[_Saved, list[ExportedLayer]]:
+    """Writes the file of a stepper of windows."""
+    with on_ops(model) as ours:
+        file = traced_window(ours, signature)
+        path.write_bytes(file.content)
+    layers = [ExportedLayer(name, op, formats.RNN) for name, op in file.layers]
+    return _Saved([], None, [], LayerNames(ours)), layers
 
 
 class _CannotBeCalled(ValueError):

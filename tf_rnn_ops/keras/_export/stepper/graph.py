@@ -66,18 +66,19 @@ class Graph:
         return Value(name, has_time)
 
     def add_recurrent(
-        self, layer: str, node: Recurrent, x: Value, states: list[str]
+        self, layer: str, node: Recurrent, inputs: list[Value], states: list[str]
     ) -> tuple[Value, dict[str, Any]]:
         """Adds the node of a cell or a stack, and returns its output and the node.
 
         Args:
             layer: The name of the layer.
             node: The node.
-            x: The sequences.
-            states: The names of its states.
+            inputs: The sequences, and of a window the initial states, unless they are zeros.
+            states: The names of its states; none in a window.
         """
+        has_time = inputs[0].has_time
         value = self.add(
-            "rnn", layer, [x], True, weights=node.weights, states=states, **node.fields
+            "rnn", layer, inputs, has_time, weights=node.weights, states=states, **node.fields
         )
         self.layers.append((layer, node.op))
         return value, self.nodes[-1]
@@ -101,10 +102,13 @@ class Graph:
         self._arrays[name] = array if array.dtype == np.int8 else array.astype(np.float32)
         return name
 
-    def content(self, batch_size: int | None, time: int | None) -> bytes:
-        """The content of the file of a graph to which nothing more is added; B and T are None if they are open."""
+    def content(self, **sizes: int | None) -> bytes:
+        """The content of the file of a graph to which nothing more is added.
+
+        Args:
+            **sizes: B and T as the fields of the file: `batch_size`, and `time` or `window`. None is any number.
+        """
         self._cast()
-        sizes = {"batch_size": batch_size, "time": time}
         parts = {"inputs": self.inputs, "nodes": self.nodes, "outputs": self.outputs}
         return file_format.content(sizes | parts, self._arrays)
 
@@ -112,7 +116,7 @@ class Graph:
         """Adds the nodes of int32 inputs that are read as float32."""
         casts = []
         for name in [one["name"] for one in self.inputs if one["dtype"] == "int32"]:
-            users = [node for node in self.nodes if node["op"] != "embedding"]
+            users = [node for node in self.nodes if not _reads_words(node)]
             lists = [node["inputs"] for node in users if name in node["inputs"]]
             if not lists and all(output["value"] != name for output in self.outputs):
                 continue
@@ -125,3 +129,7 @@ class Graph:
             node = {"op": "cast", "name": name, "inputs": [name], "outputs": [cast]}
             casts.append({**node, "smallest": smallest, "largest": largest})
         self.nodes[:0] = casts
+
+
+def _reads_words(node: dict[str, Any]) -> bool:
+    return node["op"] == "embedding" or (node["op"] == "lengths" and node["words"])

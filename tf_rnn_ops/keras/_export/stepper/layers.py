@@ -11,8 +11,8 @@ from tf_rnn_ops.keras._export.stepper.values import Nodes, Value
 _Maker = Callable[[Nodes, keras.layers.Layer, Any, Any], Value]
 
 ADVICE = (
-    "If the model streams, export(model, folder, streaming=True) writes it as a SavedModel, and most models for ONNX "
-    "Runtime, LiteRT and OpenVINO too."
+    "streaming=False runs more layers, on whole windows. export(model, folder) writes other models as a SavedModel, with "
+    "streaming=True if the model streams, and most models for ONNX Runtime, LiteRT and OpenVINO too."
 )
 # {function of keras.activations: (activation of the file, its fields)}.
 _ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
@@ -43,8 +43,8 @@ COMBINES = {
 }
 
 
-def maker_of(layer: keras.layers.Layer) -> _Maker | None:
-    """The function that adds the nodes of a layer to a graph and returns its output, or None.
+def maker_of(layer: keras.layers.Layer, is_window: bool) -> _Maker | None:
+    """The function that adds the nodes of a layer to a graph, of windows or of a stream, and returns its output, or None.
 
     A class of a user is not one of Keras's, since its method `call` may do anything.
     """
@@ -55,6 +55,8 @@ def maker_of(layer: keras.layers.Layer) -> _Maker | None:
         return _identity
     if kind.__name__ in COMBINES:
         return _combine
+    if is_window and kind.__name__ in _OF_WINDOWS:
+        return _OF_WINDOWS[kind.__name__]
     return _MAKERS.get(kind.__name__)
 
 
@@ -103,6 +105,9 @@ def _identity(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any)
 
 def _combine(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     values = [_input(graph, layer, tensor) for tensor in inputs]
+    if type(layer).__name__ in ("Maximum", "Minimum"):
+        for tensor in inputs:  # masked steps do not count
+            _check_unmasked(graph, layer, tensor)
     if any(tensor.shape != inputs[0].shape for tensor in inputs):
         raise _refuse(layer, f"its inputs have the shapes {[list(t.shape) for t in inputs]}")
     function = COMBINES[type(layer).__name__]
@@ -112,6 +117,8 @@ def _combine(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) 
 def _concatenate(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     values = [_input(graph, layer, tensor) for tensor in inputs]
     if layer.axis not in (-1, result.shape.rank - 1):
+        if graph.is_window and 0 < layer.axis % result.shape.rank:
+            return _concatenate_steps(graph, layer, inputs, values, result)
         raise _refuse(layer, f"it joins axis {layer.axis}; axis=-1 is possible")
     return graph.add("concatenate", layer.name, values, values[0].has_time)
 
@@ -164,6 +171,16 @@ def _softmax(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) 
     _check_last_axis(layer, result)
     value = _input(graph, layer, inputs)
     return graph.add("activation", layer.name, [value], value.has_time, activation="softmax")
+
+
+def _softmax_unmasked(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    _check_unmasked(graph, layer, inputs)
+    return _softmax(graph, layer, inputs, result)
+
+
+def _check_unmasked(graph: Nodes, layer: keras.layers.Layer, inputs: Any) -> None:
+    if graph.mask(layer, inputs) is not None:
+        raise _refuse(layer, "it has a mask")
 
 
 def _check_last_axis(layer: keras.layers.Layer, result: Any) -> None:
@@ -333,11 +350,12 @@ def _flatten(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) 
 
 
 def _time_distributed(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
-    make = maker_of(layer.layer)
+    make = maker_of(layer.layer, graph.is_window)
     value = _input(graph, layer, inputs)
     # These see the features of a step only, with time or without it.
     names = ("Dense", "Activation", "ReLU", "LeakyReLU", "ELU", "BatchNormalization", "Embedding")
-    if make is None or not value.has_time or type(layer.layer).__name__ not in names:
+    has_steps = value.has_time or graph.is_window
+    if make is None or not has_steps or type(layer.layer).__name__ not in names:
         raise _refuse(
             layer, f"its layer is a {type(layer.layer).__name__}; {', '.join(names)} are possible"
         )
@@ -347,6 +365,129 @@ def _time_distributed(graph: Nodes, layer: keras.layers.Layer, inputs: Any, resu
         # Keras calls `call` of the layer, which takes the integers for the weights.
         raise _refuse(layer, "Keras's TimeDistributed ignores the scales of quantized weights")
     return make(graph, layer.layer, inputs, result)
+
+
+# ---- Layers that combine the steps of a window ----
+
+
+def _concatenate_steps(
+    graph: Nodes, layer: keras.layers.Layer, inputs: Any, values: list[Value], result: Any
+) -> Value:
+    """Joins another axis than the last one: the rest of the axes is one in between."""
+    axis = layer.axis % result.shape.rank
+    flat = []
+    for tensor, value in zip(inputs, values):
+        dims = [*tensor.shape[1:axis], int(np.prod(tensor.shape[axis:]))]
+        flat.append(graph.add("reshape", f"{layer.name}_in", [value], False, dims=dims))
+    joined = graph.add("concatenate", layer.name, flat, False)
+    return graph.add("reshape", f"{layer.name}_out", [joined], False, dims=list(result.shape[1:]))
+
+
+def _check_sequence(layer: keras.layers.Layer, inputs: Any, rank: int = 3) -> None:
+    if getattr(layer, "data_format", "channels_last") != "channels_last":
+        raise _refuse(layer, "it has data_format='channels_first'")
+    if inputs.shape.rank != rank:
+        raise _refuse(layer, f"its input has the shape {list(inputs.shape)}")
+
+
+def _padding(layer: keras.layers.Layer, steps: int, span: int, stride: int) -> list[int]:
+    """The steps before and behind a sequence that a layer with `padding` reads."""
+    if layer.padding == "causal":
+        return [span - 1, 0]
+    if layer.padding == "valid":
+        return [0, 0]
+    both = max(0, (-(-steps // stride) - 1) * stride + span - steps)
+    return [both // 2, both - both // 2]
+
+
+def _window_conv(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    _check_sequence(layer, inputs)
+    value = _input(graph, layer, inputs)
+    weights = {"kernel": _array(layer, "kernel")}
+    if layer.use_bias:
+        weights["bias"] = _array(layer, "bias")
+    dilation, stride = int(layer.dilation_rate[0]), int(layer.strides[0])
+    span = (layer.kernel_size[0] - 1) * dilation + 1
+    fields = {
+        "dilation": dilation,
+        "groups": int(layer.groups),
+        "stride": stride,
+        "padding": _padding(layer, inputs.shape[1], span, stride),
+    }
+    product = graph.add("conv", layer.name, [value], False, weights=weights, **fields)
+    return _activated(graph, layer, product, layer.activation)
+
+
+def _pool(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    _check_sequence(layer, inputs)
+    value = _input(graph, layer, inputs)
+    width, stride = int(layer.pool_size[0]), int(layer.strides[0])
+    return graph.add(
+        "pool",
+        layer.name,
+        [value],
+        False,
+        function="maximum" if type(layer).__name__.startswith("Max") else "average",
+        width=width,
+        stride=stride,
+        padding=_padding(layer, inputs.shape[1], width, stride),
+    )
+
+
+def _pool_all(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    _check_sequence(layer, inputs)
+    value = _input(graph, layer, inputs)
+    is_average = type(layer).__name__ == "GlobalAveragePooling1D"
+    mask = graph.mask(layer, inputs) if is_average else None  # that of the maximum knows no mask
+    pooled = graph.add(
+        "pool",
+        layer.name,
+        [value] if mask is None else [value, mask],
+        False,
+        function="average" if is_average else "maximum",
+        width=inputs.shape[1],
+        stride=1,
+        padding=[0, 0],
+        **({} if mask is None else {"lengths": True}),
+    )
+    return _with_dims(graph, layer, pooled, result)
+
+
+def _with_dims(graph: Nodes, layer: keras.layers.Layer, value: Value, result: Any) -> Value:
+    return graph.add("reshape", f"{layer.name}_shape", [value], False, dims=list(result.shape[1:]))
+
+
+def _repeat_vector(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    _check_sequence(layer, inputs, rank=2)
+    value = _input(graph, layer, inputs)
+    dims = [1, int(inputs.shape[-1])]
+    one = graph.add("reshape", f"{layer.name}_shape", [value], False, dims=dims)
+    return graph.add("repeat", layer.name, [one], False, times=int(layer.n))
+
+
+def _up_sampling(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    _check_sequence(layer, inputs)
+    return graph.add(
+        "repeat", layer.name, [_input(graph, layer, inputs)], False, times=int(layer.size)
+    )
+
+
+def _cropping(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    _check_sequence(layer, inputs)
+    value = _input(graph, layer, inputs)
+    begin, count = int(layer.cropping[0]), int(result.shape[1])
+    return graph.add("crop", layer.name, [value], False, begin=begin, count=count)
+
+
+def _permute(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    order = [int(axis) - 1 for axis in layer.dims]
+    return graph.add("permute", layer.name, [_input(graph, layer, inputs)], False, order=order)
+
+
+def _masking(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    value = _input(graph, layer, inputs)
+    lengths = graph.lengths(inputs, layer.mask_value, f"the layer {layer.name!r}")
+    return graph.add("mask", layer.name, [value, lengths], False, lengths=True, hold=False)
 
 
 _MAKERS: dict[str, _Maker] = {
@@ -367,4 +508,18 @@ _MAKERS: dict[str, _Maker] = {
     "Reshape": _reshape,
     "Softmax": _softmax,
     "TimeDistributed": _time_distributed,
+}
+# Those that differ in windows from the ones of a stream, or need a window.
+_OF_WINDOWS: dict[str, _Maker] = {
+    "AveragePooling1D": _pool,
+    "Conv1D": _window_conv,
+    "Cropping1D": _cropping,
+    "GlobalAveragePooling1D": _pool_all,
+    "GlobalMaxPooling1D": _pool_all,
+    "Masking": _masking,
+    "MaxPooling1D": _pool,
+    "Permute": _permute,
+    "RepeatVector": _repeat_vector,
+    "Softmax": _softmax_unmasked,
+    "UpSampling1D": _up_sampling,
 }

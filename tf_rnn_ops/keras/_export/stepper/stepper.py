@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import keras
 import tensorflow as tf
@@ -13,6 +13,7 @@ from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras._convert.on_ops import on_ops
 from tf_rnn_ops.keras._export import signatures
 from tf_rnn_ops.keras._export.stepper.tracer import Traced, trace
+from tf_rnn_ops.keras._export.stepper.window import signature_of, window_of
 from tf_rnn_ops.keras._export.streaming.stream import Stream, stream_of
 from tf_rnn_ops.keras.dispatch import environment
 
@@ -26,8 +27,9 @@ def stepper(
     time: int | None = None,
     threads: int = 1,
     input_signature: Any = None,
+    streaming: bool = True,
 ) -> Stepper:
-    """Makes a stepper: the model, called step by step with numpy arrays, without TensorFlow's time for a call.
+    """Makes a stepper: the model, called step by step or window by window with numpy arrays, without TensorFlow's time for a call.
 
     The layers of Keras are converted first, as in convert(). The model does not change. The stepper has a copy of its
     weights; Stepper.update(model) takes over others.
@@ -43,6 +45,10 @@ def stepper(
         threads: The most threads of a call, including the caller's.
         input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each argument of the
             model. None uses the inputs of the model.
+        streaming: Whether the states stay from call to call. With False each call gets whole windows of T steps and
+            begins anew, as in `predict`: then the model may also read its input backwards, combine steps and have
+            masks, as Bidirectional, poolings, RepeatVector, Flatten, any Conv1D, Masking and mask_zero do. T is
+            that of the model's Input or of its first batch, or `time`.
 
     Returns:
         A tf_rnn_ops.stepper.Stepper, whose states are zeros.
@@ -70,6 +76,11 @@ def stepper(
     environment.check_model(model)
     checks.check_open_sizes(batch_size=batch_size, time=time)
     checks.check_size("threads", threads)
+    if not isinstance(streaming, bool):
+        raise ValueError(f"streaming must be True or False, but it is {streaming!r}.")
+    if not streaming:
+        signature = signature_of(model, input_signature, batch_size, time)
+        return Stepper(_of_windows(model, signature, batch_size), batch_size, None, threads)
     signature = signatures.named_for_users(signatures.of(model, input_signature))
     opens = signatures.are_of_a_batch(model, input_signature)
     found = _content(model, signature, batch_size, time, opens)
@@ -85,7 +96,11 @@ def stepper(
 
 
 def content(
-    model: keras.Model, batch_size: int, time: int, inputs: Sequence[Tensor] | None = None
+    model: keras.Model,
+    batch_size: int,
+    time: int,
+    inputs: Sequence[Tensor] | None = None,
+    streaming: bool = True,
 ) -> bytes:
     """The content of a file for a stepper of B and T, with any B and T that the model accepts.
 
@@ -94,6 +109,7 @@ def content(
         batch_size: B.
         time: T.
         inputs: The inputs of a stepper that the content is for, or None.
+        streaming: Whether it is for a stream, or for windows.
 
     Raises:
         TypeError: model is not a Keras 3 model.
@@ -101,6 +117,8 @@ def content(
     """
     environment.check_model(model)
     signature = _signature_for(model, inputs or ())
+    if not streaming:
+        return _of_windows(model, signature, batch_size)
     return _content(model, signature, batch_size, time, opens=True)
 
 
@@ -139,13 +157,46 @@ def _content(
         time: T, or None.
         opens: Whether the number of steps of the signature is open.
     """
-    specs = keras.tree.flatten(signature)
-    if batch_size is not None and not signatures.has_open_batch(specs):
-        names = [spec.name for spec in specs if spec.shape.rank and spec.shape[0] != batch_size]
-        signature = signatures.with_size(signature, 0, None, names)
+    signature = _with_batch(signature, batch_size)
     with on_ops(model) as ours:
         stream = stream_of(ours, signature, time, opens)
         return traced(stream, signature, time, opens or time is not None).content
+
+
+def _with_batch(signature: list, batch_size: int | None) -> list:
+    """The signature with an open B, if it has another one."""
+    specs = keras.tree.flatten(signature)
+    if batch_size is None or signatures.has_open_batch(specs):
+        return signature
+    names = [spec.name for spec in specs if spec.shape.rank and spec.shape[0] != batch_size]
+    return signatures.with_size(signature, 0, None, names)
+
+
+def _of_windows(model: keras.Model, signature: list, batch_size: int | None) -> bytes:
+    """The content of a file of windows with the sizes of a signature."""
+    with on_ops(model) as ours:
+        return traced_window(ours, _with_batch(signature, batch_size)).content
+
+
+def traced_window(model: keras.Model, signature: list) -> Traced:
+    """The content of a file of windows, and its recurrent layers.
+
+    Args:
+        model: A model on the layers of this package.
+        signature: The signature of its arguments.
+
+    Raises:
+        ValueError: A stepper has no such layer, or a size is open.
+    """
+    window = window_of(model, signature)
+    return _in_one_line(lambda: trace(window, window.time))
+
+
+def _in_one_line(function: Callable[[], Traced]) -> Traced:
+    try:
+        return function()
+    except Exception as error:  # Keras adds lines to the errors of its layers
+        raise ValueError(one_line(error)) from error
 
 
 def _has_steps(spec: tf.TensorSpec) -> bool:
@@ -168,13 +219,9 @@ def traced(stream: Stream, signature: list, time: int | None, opens: bool) -> Tr
     steps = None if is_open else time or _steps_of(signature, stream)
     specs = keras.tree.flatten(stream.signature)
     has_one = any(spec.shape[1] == 1 for spec in specs if spec.name in stream.all_sequences)
-    try:
-        # WHY two: one step looks like a dimension of one number.
-        if has_one and stream.sequences >= stream.all_sequences:
-            stream = stream.of_steps(2)
-        return trace(stream, steps)
-    except Exception as error:  # Keras adds lines to the errors of its layers
-        raise ValueError(one_line(error)) from error
+    # WHY two: one step looks like a dimension of one number.
+    is_open_one = has_one and stream.sequences >= stream.all_sequences
+    return _in_one_line(lambda: trace(stream.of_steps(2) if is_open_one else stream, steps))
 
 
 def _steps_of(signature: list, stream: Stream) -> int | None:

@@ -14,7 +14,11 @@ from tf_rnn_ops.keras._export.outputs import named
 from tf_rnn_ops.keras._export.stepper import layers, recurrent
 from tf_rnn_ops.keras._export.stepper.graph import Graph
 from tf_rnn_ops.keras._export.stepper.values import Value
+from tf_rnn_ops.keras._export.stepper.window import Window
+from tf_rnn_ops.keras._export.streaming.refusals import has_own_call
 from tf_rnn_ops.keras._export.streaming.stream import NEXT, Stream
+from tf_rnn_ops.keras._internals.tensors import mask_of
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
 _ACTIVATION_OPS = {
     **{"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softmax": "softmax"},
@@ -46,11 +50,11 @@ class Traced(NamedTuple):
     layers: list[tuple[str, str]]
 
 
-def trace(stream: Stream, time: int | None) -> Traced:
-    """Traces a stream, layer by layer.
+def trace(stream: Stream | Window, time: int | None) -> Traced:
+    """Traces a model, layer by layer.
 
     Args:
-        stream: The Stream.
+        stream: The Stream, or the Window.
         time: T of the file; None is any.
 
     Raises:
@@ -65,7 +69,8 @@ def trace(stream: Stream, time: int | None) -> Traced:
     tf.function(run, autograph=False).get_concrete_function(*stream.signature)
     specs = [spec for spec in keras.tree.flatten(stream.signature) if spec.shape.rank]
     batch_size = next((spec.shape[0] for spec in specs), None)
-    return Traced(tracer.graph.content(batch_size, time), tracer.graph.layers)
+    sizes = {"window" if tracer.is_window else "time": time}
+    return Traced(tracer.graph.content(batch_size=batch_size, **sizes), tracer.graph.layers)
 
 
 class Tracer:
@@ -74,11 +79,13 @@ class Tracer:
     Attributes:
         graph: The Graph.
         time: T of the file; None is any.
+        is_window: Whether the model is one of windows.
     """
 
-    def __init__(self, stream: Stream, time: int | None) -> None:
+    def __init__(self, stream: Stream | Window, time: int | None) -> None:
         """Begins with an empty graph."""
         self.graph, self.time = Graph(), time
+        self.is_window = isinstance(stream, Window)
         self._stream = stream
         # {reference of a tensor: Value}, {reference: (node, number of an output)} for states after a call.
         self._values: dict[Any, Value] = {}
@@ -86,6 +93,10 @@ class Tracer:
         self._state_names: dict[Any, str] = {}
         # {reference of an unknown tensor: the layer that made it}
         self._makers: dict[Any, str] = {}
+        # {(name of a sequence, number of its masked steps): lengths}, and the mask of the present call.
+        self._lengths: dict[tuple[str, float | None], Value] = {}
+        self._mask_argument: Any = None
+        mask_of(None)  # WHY here: its check calls a layer
         self._inside = False
         self.add = self.graph.add
 
@@ -242,8 +253,11 @@ class Tracer:
         if self._inside or isinstance(layer, keras.Model):
             return original(layer, *args, **kwargs)
         if time_axes.is_recurrent(layer):
-            return self._run_recurrent(original, layer, *args, **kwargs)
-        make = layers.maker_of(layer)
+            run = self._run_window if self.is_window else self._run_recurrent
+            return run(original, layer, *args, **kwargs)
+        if self.is_window and type(layer) is keras.layers.Bidirectional:
+            return self._run_window(original, layer, *args, **kwargs)
+        make = layers.maker_of(layer, self.is_window)
         if make is None:
             # Its layers may have nodes of their own.
             result = original(layer, *args, **kwargs)
@@ -260,6 +274,8 @@ class Tracer:
         finally:
             self._inside = False
         inputs, args, kwargs = _split(layer, args, kwargs)
+        # Functional models pass masks on as arguments.
+        self._mask_argument = kwargs.pop("mask", None) if self.is_window else None
         layers.check_call(layer, *args, **kwargs)
         layers.check_inputs(layer, inputs)
         self._values[_source(result).ref()] = make(self, layer, inputs, result)
@@ -268,21 +284,9 @@ class Tracer:
     def _run_recurrent(
         self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
     ) -> Any:
-        layers.check_call(layer)
-        self._inside = True
-        try:
-            result = original(layer, *args, **kwargs)
-        finally:
-            self._inside = False
-        kind = f"the layer {layer.name!r} ({type(layer).__name__})"
-        results = keras.tree.flatten(result)
-        for tensor in results:
-            self._makers.setdefault(_source(tensor).ref(), kind)
-        nodes, reason = recurrent.nodes_of(layer)
-        if not nodes:
-            raise ValueError(
-                f"A stepper cannot run {kind}, because it runs Keras's implementation: {reason}. {layers.ADVICE}"
-            )
+        result, results = self._called(original, layer, *args, **kwargs)
+        kind = _kind(layer)
+        nodes = _nodes_of(layer)
         inputs, _, kwargs = _split(layer, args, kwargs)
         value = self.value(inputs, kind)
         given = keras.tree.flatten(kwargs.get("initial_state", []))
@@ -295,13 +299,206 @@ class Tracer:
         for node in nodes:
             # The states of the cells are in a row.
             names = states[len(made) : len(made) + node.states]
-            value, added = self.graph.add_recurrent(layer.name, node, value, names)
+            value, added = self.graph.add_recurrent(layer.name, node, [value], names)
             made += [(added, k) for k in range(1, len(names) + 1)]
         if not layer.return_sequences:
             value = self.add("last_step", f"{layer.name}_last", [value], False)
         self._values[_source(results[0]).ref()] = value
         self._states |= {_source(tensor).ref(): one for tensor, one in zip(results[1:], made)}
         return result
+
+    def _called(
+        self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
+    ) -> tuple[Any, list]:
+        """Calls a recurrent layer. The result, and its tensors."""
+        layers.check_call(layer)
+        self._inside = True
+        try:
+            result = original(layer, *args, **kwargs)
+        finally:
+            self._inside = False
+        results = keras.tree.flatten(result)
+        for tensor in results:
+            self._makers.setdefault(_source(tensor).ref(), _kind(layer))
+        return result, results
+
+    # ---- Windows ----
+
+    def mask(self, layer: keras.layers.Layer, inputs: Any) -> Value | None:
+        """The lengths that are the mask of the input of a layer of a window, or None."""
+        if not self.is_window:
+            return None
+        mask = mask_of(inputs) if self._mask_argument is None else self._mask_argument
+        return None if mask is None else self._lengths_of(mask, _kind(layer))
+
+    def _lengths_of(self, mask: tf.Tensor, user: str) -> Value:
+        """The lengths that a tensor of bools [B, T] is the mask of."""
+        op, inputs = _source(mask).op, list(_source(mask).op.inputs)
+        if op.type in ("ExpandDims", "BroadcastTo"):
+            return self._lengths_of(inputs[0], user)
+        if op.type == "NotEqual" and mask.shape.rank == 2:
+            if tf.get_static_value(inputs[1]) == 0:
+                return self.lengths(inputs[0], None, user)
+        if op.type == "Any" and inputs[0].op.type == "NotEqual":
+            x, number = inputs[0].op.inputs
+            return self.lengths(x, float(tf.get_static_value(number)), user)
+        if op.type == "Any" and inputs[0].op.type == "ConcatV2":  # of Concatenate
+            inputs = list(inputs[0].op.inputs[:-1])
+        elif op.type not in ("LogicalOr", "LogicalAnd"):
+            raise ValueError(
+                f"A stepper cannot run {user}, because its mask is computed by the model ({op.type}): Masking, and "
+                f"mask_zero of the Embedding of an input, make masks for a stepper. {layers.ADVICE}"
+            )
+        found = {self._lengths_of(one, user) for one in inputs if not _is_false(one)}
+        if len(found) > 1:
+            raise ValueError(
+                f"A stepper cannot run {user}, because its mask is that of several sequences. {layers.ADVICE}"
+            )
+        return found.pop()
+
+    def lengths(self, sequence: Any, number: float | None, user: str) -> Value:
+        """The lengths of a sequence in which steps of one number are masked, or words of 0 with None."""
+        words = number is None
+        x = self.tokens(sequence, user) if words else self.value(sequence, user)
+        if (found := self._lengths.get((x.name, number))) is None:
+            fields = {} if words else {"value": float(np.float32(number))}
+            found = self.add("lengths", f"{x.name}_lengths", [x], False, words=words, **fields)
+            self._lengths[x.name, number] = found
+        return found
+
+    def _run_window(
+        self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Calls a recurrent layer, or a Bidirectional, which begins with zeros or with given states."""
+        result, results = self._called(original, layer, *args, **kwargs)
+        options = inspect.signature(layer.call).bind_partial(*args, **kwargs).arguments
+        inputs, kind = options.pop("sequences"), _kind(layer)
+        for name in options.keys() - {"initial_state", "mask", "training"}:
+            if options[name] is not None:
+                raise ValueError(
+                    f"A stepper cannot run {kind}, because it is called with {name}. {layers.ADVICE}"
+                )
+        self._mask_argument = options.get("mask")
+        mask = self.mask(layer, inputs)
+        x = self.value(inputs, kind)
+        given = keras.tree.flatten(options.get("initial_state") or [])
+        initial = [self.value(tensor, kind) for tensor in given if tensor is not None]
+        if isinstance(layer, keras.layers.Bidirectional):
+            values, states = self._both(layer, x, initial, mask)
+        else:
+            value, states = self._one_way(layer, x, initial, mask)
+            values = [value]
+        for tensor, value in zip(results, values):
+            self._values[_source(tensor).ref()] = value
+        after = zip(results[len(values) :], states)
+        # The states after masked steps are not those after the last valid step.
+        if mask is None:
+            self._states |= {_source(tensor).ref(): one for tensor, one in after}
+        return result
+
+    def _both(
+        self,
+        layer: keras.layers.Bidirectional,
+        x: Value,
+        initial: list[Value],
+        mask: Value | None,
+    ) -> tuple[list[Value], list]:
+        """The outputs and the states of a Bidirectional."""
+        forward, backward = layer.forward_layer, layer.backward_layer
+        if forward.go_backwards or not backward.go_backwards:
+            raise ValueError(
+                f"A stepper cannot run {_kind(layer)}, because its first layer goes backwards. {layers.ADVICE}"
+            )
+        half = len(initial) // 2
+        y, states = self._one_way(forward, x, initial[:half], mask)
+        z, more = self._one_way(backward, x, initial[half:], mask, flips=True)
+        if layer.merge_mode is None:
+            return [y, z], [*states, *more]
+        if layer.merge_mode == "concat":
+            both = self.add("concatenate", layer.name, [y, z], False)
+        else:
+            function = {"sum": "add", "ave": "average", "mul": "multiply"}[layer.merge_mode]
+            both = self.add("combine", layer.name, [y, z], False, function=function)
+        return [both], [*states, *more]
+
+    def _one_way(
+        self,
+        layer: keras.layers.Layer,
+        x: Value,
+        initial: list[Value],
+        mask: Value | None,
+        flips: bool = False,
+    ) -> tuple[Value, list[tuple[dict[str, Any], int]]]:
+        """The output and the states of a recurrent layer of a window.
+
+        Args:
+            layer: The layer.
+            x: Its input.
+            initial: Its initial states; none are zeros.
+            mask: Its mask, or None.
+            flips: Whether the output of a layer with go_backwards is in the order of the input.
+        """
+        is_stack, kind = isinstance(layer, CudnnStack), _kind(layer)
+        both = is_stack and layer.direction == "bidirectional"
+        reason = ""
+        if has_own_call(layer):
+            reason = f"its class {type(layer).__name__} has a method `call` of its own"
+        elif getattr(layer, "time_major", False):
+            reason = "its time comes before the batch (time_major=True)"
+        elif both and mask is not None:
+            reason = "it has both directions in one stack, and a mask"
+        elif mask is not None and layer.go_backwards and layer.return_sequences and not flips:
+            reason = "it returns sequences backwards, and has a mask"
+        if reason:
+            raise ValueError(f"A stepper cannot run {kind}, because {reason}. {layers.ADVICE}")
+        lengths = [] if mask is None else [mask]
+
+        def add(op: str, value: Value, **fields: Any) -> Value:
+            known = {"lengths": True} if lengths and op != "crop" else {}
+            with_lengths = [value, *lengths] if known else [value]
+            return self.add(op, f"{layer.name}_{op}", with_lengths, False, **known, **fields)
+
+        value = add("reverse", x) if layer.go_backwards else x
+        made: list[tuple[dict[str, Any], int]] = []
+        for node in _nodes_of(layer):
+            begin = initial[len(made) : len(made) + node.states]
+            value, added = self.graph.add_recurrent(layer.name, node, [value, *begin], [])
+            made += [(added, k) for k in range(1, node.states + 1)]
+        if not layer.return_sequences:
+            return self._last(layer, value, made) if both else add("last_step", value), made
+        if layer.go_backwards and flips:
+            value = add("reverse", value)
+        if lengths:
+            # Layers of Keras repeat the last valid step.
+            hold = not is_stack and not layer.zero_output_for_mask
+            value = add("mask", value, hold=hold)
+        return value, made
+
+    def _last(self, stack: CudnnStack, value: Value, made: list) -> Value:
+        """The final h of both directions of the last layer of a stack."""
+        del value
+        state = self.graph.state_after(*made[0])
+        count, size = 2 * int(stack.num_layers), _size_of_state(stack)
+        name = f"{stack.name}_last"
+        last = self.add("crop", name, [state], False, begin=count - 2, count=2)
+        return self.add("reshape", name, [last], False, dims=[2 * size])
+
+
+def _kind(layer: keras.layers.Layer) -> str:
+    return f"the layer {layer.name!r} ({type(layer).__name__})"
+
+
+def _nodes_of(layer: keras.layers.Layer) -> list[recurrent.Recurrent]:
+    nodes, reason = recurrent.nodes_of(layer)
+    if not nodes:
+        raise ValueError(
+            f"A stepper cannot run {_kind(layer)}, because it runs Keras's implementation: {reason}. {layers.ADVICE}"
+        )
+    return nodes
+
+
+def _size_of_state(stack: CudnnStack) -> int:
+    return int(stack.num_proj or stack.units)
 
 
 def _split(
@@ -358,6 +555,15 @@ def _is_last_axis(op: tf.Operation) -> bool:
     axis = tf.get_static_value(op.inputs[-1])
     rank = op.outputs[0].shape.rank
     return axis is not None and int(axis) in (-1, rank - 1) and rank > 1
+
+
+def _is_false(tensor: tf.Tensor) -> bool:
+    """Whether a tensor is False in all elements, as Concatenate adds it to a mask."""
+    op = tensor.op
+    if op.type == "Fill":
+        return not tf.get_static_value(op.inputs[1])
+    value = tf.get_static_value(tensor)
+    return op.type == "ZerosLike" or (value is not None and not np.any(value))
 
 
 def _source(tensor: Any) -> tf.Tensor:

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple, Protocol, Sequence
 
+import keras
 import tensorflow as tf
 
 
@@ -21,6 +22,7 @@ class Nodes(Protocol):
     """The part of a tracer.Tracer that layers use."""
 
     time: int | None
+    is_window: bool
 
     def add(
         self, op: str, layer: str, inputs: Sequence[Value], has_time: bool, **fields: Any
@@ -31,3 +33,7 @@ class Nodes(Protocol):
     def value(self, tensor: Any, user: str) -> Value: ...
 
     def tokens(self, tensor: Any, user: str) -> Value: ...
+
+    def lengths(self, sequence: Any, number: float | None, user: str) -> Value: ...
+
+    def mask(self, layer: keras.layers.Layer, inputs: Any) -> Value | None: ...

@@ -47,7 +47,9 @@ def check(model: keras.Model, calls: list[Call]) -> None:
     """
     for call in calls:
         if reason := reason_against(call):
-            raise ValueError(f"The layer {call.layer.name!r} cannot stream, because {reason}.")
+            raise ValueError(
+                f"The layer {call.layer.name!r} cannot stream, because {reason}. streaming=False is for whole sequences."
+            )
     hidden = _hidden(model, calls)
     for call in calls:
         # A model may have layers that it does not use here.
@@ -97,13 +99,14 @@ def _of_recurrent(call: Call) -> str:
         return "it gets sequence_lengths, and a stream has no steps beyond a length"
     if call.layer.go_backwards:
         return _BACKWARDS
-    if _has_own_call(call.layer):
+    if has_own_call(call.layer):
         return f"its class {type(call.layer).__name__} has a method `call` of its own"
     both = isinstance(call.layer, CudnnStack) and call.layer.direction == "bidirectional"
     return _BOTH if both else ""
 
 
-def _has_own_call(layer: keras.layers.Layer) -> bool:
+def has_own_call(layer: keras.layers.Layer) -> bool:
+    """Whether the method `call` of a layer is that of a user."""
     return not type(layer).call.__module__.startswith(("keras.", "tf_rnn_ops."))
 
 
@@ -112,7 +115,7 @@ def _of_causal(call: Call) -> str:
     growing = set().union(*call.first)
     if not growing:
         return ""
-    if _has_own_call(layer):
+    if has_own_call(layer):
         return f"its class {type(layer).__name__} has a method `call` of its own"
     if layer.data_format != "channels_last":
         return "its time comes after the channels: give it data_format='channels_last'"

@@ -110,7 +110,7 @@ def _stream_of(model: keras.Model, signature: list, time: int | None, opens: boo
     if not layers:
         raise ValueError(
             f"The model {model.name!r} cannot stream, because it has no recurrent layer and no causal Conv1D over "
-            "the steps of an input: it needs no stepper, and is exported with streaming=False."
+            "the steps of an input: streaming=False is for whole sequences."
         )
     specs = {spec.name: spec for state in layers.values() for spec in state.specs}
     # Layers whose initial states are inputs of the model need no other states.
@@ -313,7 +313,7 @@ class _Calls:
         if mask is not None:
             raise ValueError(
                 f"The layer {layer.name!r} cannot stream, because it gets a mask: build the model without the Masking "
-                "layer, or without mask_zero of the Embedding."
+                "layer, or without mask_zero of the Embedding, or give streaming=False for whole sequences."
             )
         specs, structure = self._layers[layer]
         if own:
