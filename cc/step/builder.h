@@ -38,8 +38,8 @@ class NodeReader {
   Status Inputs(size_t count, std::vector<Value*>* inputs, bool tokens = false) const;
   // Input 0 of a node that has one.
   Status Input(Value** input) const;
-  // The inputs of a node of windows, all float32 and at most `most`. Behind them may come lengths, if
-  // the field 'lengths' is true; otherwise *lengths is null.
+  // The inputs of a node of windows, all float32 and at most `most`. Behind them may come lengths,
+  // if the field 'lengths' is true; otherwise *lengths is null.
   Status InputsOfWindow(size_t most, std::vector<Value*>* inputs, Value** lengths) const;
   // The only one, which is a sequence.
   Status InputOfWindow(Value** input, Value** lengths) const;

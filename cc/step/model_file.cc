@@ -84,17 +84,15 @@ Status ReadMetadata(const Json& metadata, ModelFile* file) {
   return own.empty() ? Status() : ReadOwnMetadata(own, &file->metadata);
 }
 
-// Reads the version, or sets *other_version if it is none that this library reads.
-Status ReadFormat(const Json& metadata, int64_t* known_version, std::string* other_version) {
-  std::string format, version;
+// Reads the version: 0 and its text if it is none that this library reads.
+Status ReadFormat(const Json& metadata, int64_t* version, std::string* other_version) {
+  std::string format;
   RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "format", &format));
   if (format != kFileFormat) return InvalidArgument("its format is '", format, "'");
-  RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "version", &version));
-  *other_version = version;
+  RNN_OPS_RETURN_IF_ERROR(ReadField(metadata, "version", other_version));
+  *version = 0;
   for (const int64_t known : {kStreamVersion, kWindowVersion}) {
-    if (version != std::to_string(known)) continue;
-    *known_version = known;
-    other_version->clear();
+    if (*other_version == std::to_string(known)) *version = known;
   }
   return Status();
 }
@@ -114,7 +112,7 @@ Status ReadParts(const void* bytes, size_t size, ModelFile* file, std::string* o
   const Json* const metadata = header.Find("__metadata__");
   if (metadata == nullptr) return InvalidArgument("its header has no metadata");
   RNN_OPS_RETURN_IF_ERROR(ReadFormat(*metadata, &file->version, other_version));
-  if (!other_version->empty()) return Status();
+  if (file->version == 0) return Status();
   RNN_OPS_RETURN_IF_ERROR(ReadMetadata(*metadata, file));
   for (const auto& [name, entry] : header.fields()) {
     if (name == "__metadata__") continue;
@@ -138,10 +136,11 @@ int64_t CountElements(const std::vector<int64_t>& shape) {
 Status ReadModelFile(const void* bytes, size_t size, ModelFile* file) {
   std::string other_version;
   const Status status = ReadParts(bytes, size, file, &other_version);
-  if (!other_version.empty()) {
+  if (status.ok() && file->version == 0) {
     return InvalidArgument("The file has version '", other_version,
                            "' of its format, and this library reads versions '", kStreamVersion,
-                           "' and '", kWindowVersion, "': export the model again with this version of tf_rnn_ops, or read the "
+                           "' and '", kWindowVersion,
+                           "': export the model again with this version of tf_rnn_ops, or read the "
                            "file with the version that wrote it.");
   }
   if (status.ok()) return status;

@@ -265,8 +265,8 @@ PyObject* ListOf(const RnnStepper* stepper, int count,
   return list;
 }
 
-// describe(stepper): B, T, whether it is one of windows, and the lists of inputs, outputs and states, each as (name, dtype,
-// shape, has_time).
+// describe(stepper): B, T, whether it is one of windows, and the lists of inputs, outputs and
+// states, each as (name, dtype, shape, has_time).
 PyObject* Describe(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!HasArguments(count, 1)) return nullptr;
   const RnnStepper* const stepper = StepperOf(args[0]);

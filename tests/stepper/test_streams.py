@@ -401,8 +401,8 @@ def test_metadata_and_fingerprints(models, paths, tmp_path, capsys):
 
 
 def test_a_file_of_another_version(paths, tmp_path):
-    content = paths[0].read_bytes().replace(b'"version": "1"', b'"version": "2"', 1)
+    content = paths[0].read_bytes().replace(b'"version": "1"', b'"version": "3"', 1)
     with pytest.raises(
-        ValueError, match="version '2' .* reads version '1': export the model again"
+        ValueError, match="version '3' .* reads versions '1' and '2': export the model again"
     ):
         steppers.Stepper(content)

@@ -102,7 +102,10 @@ TEST(ModelFile, RejectsALongHeader) {
 }
 
 TEST(ModelFile, RejectsOtherFormatsAndVersions) {
-  EXPECT_FALSE(ReadText(WriteFile("{}", {}, "2")).ok());
+  EXPECT_TRUE(ReadText(WriteFile("{}", {}, "2")).ok());
+  for (const char* version : {"3", "0", "02", ""}) {
+    EXPECT_FALSE(ReadText(WriteFile("{}", {}, version)).ok()) << version;
+  }
   EXPECT_FALSE(ReadText(WriteFile("not json", {})).ok());
   EXPECT_FALSE(ReadText(WithHeader("{}", "")).ok());
   EXPECT_FALSE(ReadText(WithHeader("{\"__metadata__\": {\"format\": \"pt\"}}", "")).ok());

@@ -24,12 +24,21 @@ constexpr int64_t kWords = 50;
 class Drawing {
  public:
   explicit Drawing(uint64_t seed)
-      : random_(seed), graph_(seed, OneOf({1, 1, 2, 3, 5}), OneOf({1, 1, 2, 4, 17})) {
+      : random_(seed),
+        windows_(OneOf({0, 1}) == 1),
+        graph_(seed, OneOf({1, 1, 2, 3, 5}), OneOf({1, 1, 2, 4, 17}), windows_) {
     const int inputs = static_cast<int>(OneOf({1, 1, 2}));
-    for (int k = 0; k < inputs; ++k) values_.push_back(graph_.Input({Size()}, OneOf({0, 1, 1, 1})));
+    for (int k = 0; k < inputs; ++k) values_.push_back(GivenFloats());
     given_ = values_;
+    if (windows_ && OneOf({0, 1}) == 1) {
+      const int64_t words = OneOf({0, kWords});
+      Tensor* const padded = words > 0 ? graph_.Padded({graph_.time()}, words)
+                                       : graph_.Padded({graph_.time(), Size()}, 0);
+      lengths_ = graph_.Lengths(padded, words > 0);
+      values_.push_back(words > 0 ? graph_.Embedding(padded, words, Size(), false) : padded);
+    }
     if (OneOf({0, 0, 1}) == 1) {
-      Tensor* const words = graph_.Words({}, kWords);
+      Tensor* const words = graph_.Words({}, kWords, !windows_);
       values_.push_back(graph_.Embedding(words, kWords, Size(), OneOf({0, 1}) == 1));
       if (OneOf({0, 1}) == 1) {
         values_.push_back(graph_.Reshape(graph_.Cast(words, kWords), {1}));
@@ -49,6 +58,11 @@ class Drawing {
  private:
   int64_t OneOf(const std::vector<int64_t>& choices) { return choices[random_() % choices.size()]; }
   int64_t Size() { return OneOf({1, 2, 3, 4, 7, 8, 15, 16, 17, 33, 64, 100}); }
+  Tensor* GivenFloats() {
+    if (!windows_) return graph_.Input({Size()}, OneOf({0, 1, 1, 1}));
+    return OneOf({0, 1, 1, 1}) == 1 ? graph_.Input({graph_.time(), Size()}, false)
+                                    : graph_.Input({Size()}, false);
+  }
   Tensor* Any() { return values_[random_() % values_.size()]; }
   std::string Name(const std::vector<std::string>& names) {
     return names[random_() % names.size()];
@@ -68,6 +82,7 @@ class Drawing {
 
   Tensor* Node() {
     Tensor* const x = Any();
+    if (!x->has_time && OneOf({0, 1}) == 1) return WindowNode(x);
     switch (random_() % 13) {
       case 0:
         return graph_.Dense(x, Size(), OneOf({0, 1}) == 1);
@@ -103,6 +118,64 @@ class Drawing {
     }
   }
 
+  // A value as [B, T, C].
+  Tensor* Sequence(Tensor* x) {
+    if (x->dims.size() == 2) return x;
+    if (x->dims.size() == 1 && OneOf({0, 1}) == 1) {
+      return graph_.Repeat(graph_.Reshape(x, {1, x->row_elements()}), OneOf({1, 3, 17}));
+    }
+    const int64_t rows = x->row_elements() % 2 == 0 ? 2 : 1;
+    return graph_.Reshape(x, {rows, x->row_elements() / rows});
+  }
+
+  Tensor* WindowNode(Tensor* any) {
+    Tensor* const x = Sequence(any);
+    const int64_t time = x->dims[0], channels = x->columns();
+    Tensor* const lengths = time == graph_.time() && OneOf({0, 1, 1}) == 1 ? lengths_ : nullptr;
+    // Steps to the width of a part, and those before and behind the sequence.
+    const int64_t width = 1 + static_cast<int64_t>(random_() % std::min<int64_t>(time, 5));
+    const int64_t before = OneOf({0, width - 1, width / 2}), stride = OneOf({1, 1, 2, 3});
+    const int64_t behind = OneOf({0, width - 1, width / 2});
+    switch (random_() % 10) {
+      case 0: {
+        const int64_t groups = OneOf({1, 1, channels});
+        const int64_t dilation = width > 1 && 3 * width <= time ? OneOf({1, 3}) : 1;
+        return graph_.WindowConv(x, width, groups == 1 ? Size() : channels * OneOf({1, 2}), groups,
+                                 dilation, stride, before, behind);
+      }
+      case 1:
+        // The mean of no step is NaN.
+        return graph_.Pool(x, nullptr, Name({"maximum", "average"}), width, stride, before, behind);
+      case 2:
+        return lengths == nullptr ? graph_.Permute(x, {1, 0})
+                                  : graph_.Mask(x, lengths, OneOf({0, 1}) == 1);
+      case 3:
+        return graph_.Reverse(x, lengths);
+      case 4: {
+        const int64_t begin = static_cast<int64_t>(random_() % time);
+        return graph_.Crop(x, begin, 1 + static_cast<int64_t>(random_() % (time - begin)));
+      }
+      case 5:
+        return graph_.Repeat(x, OneOf({1, 2, 5}));
+      case 6: {
+        const std::vector<int64_t> dims = {1, time, channels};
+        return graph_.Permute(graph_.Reshape(x, dims), {2, 0, 1});
+      }
+      case 7:
+        return graph_.LastStep(x, lengths);
+      default: {
+        const std::string mode = Name({"lstm", "gru", "gru_reset_before", "rnn_tanh", "rnn_relu"});
+        const int64_t units = Size();
+        std::vector<Tensor*> initial;
+        if (OneOf({0, 0, 1}) == 1) {
+          initial.push_back(graph_.Activation(graph_.LastStep(graph_.Rnn(x, mode, units)), "tanh"));
+          if (mode == "lstm") initial.push_back(graph_.Scale(initial[0]));
+        }
+        return graph_.Rnn(x, mode, units, initial);
+      }
+    }
+  }
+
   Tensor* Conv() {
     Tensor* const x = WithTime();
     if (x == nullptr) return graph_.Scale(Any());
@@ -127,7 +200,9 @@ class Drawing {
   }
 
   std::mt19937_64 random_;
+  const bool windows_;
   ReferenceGraph graph_;
+  Tensor* lengths_ = nullptr;
   std::vector<Tensor*> values_, given_;
 };
 
@@ -161,7 +236,7 @@ void Check(ReferenceGraph* graph, int threads) {
 }
 
 TEST(RandomGraph, IsAPlainLoopInDouble) {
-  constexpr uint64_t kGraphs = 600;
+  constexpr uint64_t kGraphs = 1200;
   for (uint64_t seed = 0; seed < kGraphs; ++seed) {
     Drawing drawing(seed);
     SCOPED_TRACE(::testing::Message()

@@ -99,9 +99,44 @@ using testing::Tensor;
 
 using Make = std::function<Tensor*(ReferenceGraph*)>;
 
+// Graphs with each node of windows.
+void AddWindows(std::map<std::string, Make>* graphs) {
+  using G = ReferenceGraph*;
+  using T = Tensor*;
+  const auto on_windows = [graphs](const std::string& name, auto node) {
+    for (const int64_t words : {0, 50}) {
+      (*graphs)["window: " + name + (words > 0 ? " of words" : "")] = [=](G g) {
+        T padded = words > 0 ? g->Padded({20}, words) : g->Padded({20, 24}, 0);
+        T lengths = g->Lengths(padded, words > 0);
+        return node(g, words > 0 ? g->Embedding(padded, words, 24, false) : padded, lengths);
+      };
+    }
+  };
+  on_windows("mask", [](G g, T x, T n) { return g->Mask(x, n, true); });
+  on_windows("reverse", [](G g, T x, T n) { return g->Reverse(x, n); });
+  on_windows("crop", [](G g, T x, T) { return g->Crop(x, 2, 3); });
+  on_windows("repeat", [](G g, T x, T) { return g->Repeat(x, 3); });
+  on_windows("pool", [](G g, T x, T n) { return g->Pool(x, n, "average", 4, 2, 1, 2); });
+  on_windows("pool of all",
+             [](G g, T x, T) { return g->Pool(x, nullptr, "maximum", 20, 1, 0, 0); });
+  on_windows("permute", [](G g, T x, T) { return g->Permute(x, {1, 0}); });
+  on_windows("last_step", [](G g, T x, T n) { return g->LastStep(x, n); });
+  on_windows("conv", [](G g, T x, T) { return g->WindowConv(x, 3, 10, 1, 1, 2, 1, 1); });
+  on_windows("grouped conv", [](G g, T x, T) { return g->WindowConv(x, 3, 24, 4, 2, 1, 4, 0); });
+  on_windows("depthwise conv", [](G g, T x, T) { return g->WindowConv(x, 3, 24, 24, 1, 1, 1, 1); });
+  for (const char* mode : {"lstm", "gru", "gru_reset_before", "rnn_tanh", "rnn_relu"}) {
+    on_windows(mode, [mode](G g, T x, T) {
+      T h = g->LastStep(g->Rnn(x, mode, 33));
+      return g->Rnn(x, mode, 33,
+                    mode == std::string("lstm") ? std::vector<T>{h, h} : std::vector<T>{h});
+    });
+  }
+}
+
 // A graph with each node.
 std::map<std::string, Make> Graphs() {
   std::map<std::string, Make> graphs;
+  AddWindows(&graphs);
   const auto on_floats = [&graphs](const std::string& name, auto node) {
     graphs[name] = [node](ReferenceGraph* g) { return node(g, g->Input({24})); };
   };
@@ -209,7 +244,7 @@ TEST_F(RealTime, CallsOnlyCompute) {
     for (const int64_t batch : {1, 3}) {
       for (const int64_t time : {1, 10}) {
         SCOPED_TRACE(::testing::Message() << name << ", batch " << batch << ", time " << time);
-        ReferenceGraph graph(/*seed=*/1, batch, time);
+        ReferenceGraph graph(/*seed=*/1, batch, time, /*windows=*/name[0] == 'w' && name[6] == ':');
         graph.Output(make(&graph));
         graph.Step();
         const std::string file = graph.File();

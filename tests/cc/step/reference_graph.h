@@ -33,8 +33,9 @@ struct Tensor {
 
 class ReferenceGraph {
  public:
-  ReferenceGraph(uint64_t seed, int64_t batch, int64_t time)
-      : random_(seed), batch_(batch), time_(time) {}
+  // `windows`: no value has time, and T is that of a window.
+  ReferenceGraph(uint64_t seed, int64_t batch, int64_t time, bool windows = false)
+      : random_(seed), batch_(batch), time_(time), windows_(windows) {}
 
   // ---- The graph ----
 
@@ -44,6 +45,12 @@ class ReferenceGraph {
   // int32 from 0 to words - 1.
   Tensor* Words(const std::vector<int64_t>& dims, int64_t words, bool has_time = true) {
     return AddInput(dims, has_time, words);
+  }
+  // The steps behind the length of a row are 0, or 0.5 without words. No other word is 0.
+  Tensor* Padded(const std::vector<int64_t>& dims, int64_t words) {
+    Tensor* const x = AddInput(dims, /*has_time=*/false, words);
+    inputs_.back().is_padded = true;
+    return x;
   }
   void Output(Tensor* value) { outputs_.push_back(value); }
 
@@ -237,18 +244,137 @@ class ReferenceGraph {
                 [=](Tensor* y) { y->values = x->values; });
   }
 
-  Tensor* LastStep(Tensor* x) {
-    return Node("last_step", "", {x}, false, x->dims, [=](Tensor* y) {
-      const int64_t row = x->row_elements();
+  Tensor* LastStep(Tensor* x, Tensor* lengths = nullptr) {
+    const std::vector<int64_t> dims(x->dims.begin() + (x->has_time ? 0 : 1), x->dims.end());
+    const int64_t time = x->has_time ? time_ : x->dims[0];
+    return NodeWithLengths("last_step", "", x, lengths, dims, [=](Tensor* y) {
+      const int64_t row = y->row_elements();
       for (int64_t b = 0; b < batch_; ++b) {
-        const auto last = x->values.begin() + (b * time_ + time_ - 1) * row;
-        std::copy(last, last + row, y->values.begin() + b * row);
+        for (int64_t i = 0; i < row; ++i) {
+          const int64_t last = LengthOf(lengths, b, time) - 1;
+          y->values[b * row + i] = last < 0 ? 0 : x->values[(b * time + last) * row + i];
+        }
       }
     });
   }
 
-  // A LayerRNN: lstm, gru, gru_reset_before, rnn_tanh or rnn_relu.
-  Tensor* Rnn(Tensor* x, const std::string& mode, int64_t units) {
+  // ---- Nodes of windows ----
+
+  Tensor* Lengths(Tensor* padded, bool words) {
+    const std::string fields = words ? ", \"words\": true" : ", \"words\": false, \"value\": 0.5";
+    return Node("lengths", fields, {padded}, false, {}, [=](Tensor* y) {
+      const int64_t time = padded->dims[0], row = padded->row_elements() / time;
+      for (int64_t b = 0; b < batch_; ++b) {
+        y->values[b] = 0;
+        for (int64_t t = 0; t < time; ++t) {
+          for (int64_t i = 0; i < row; ++i) {
+            const double x = padded->values[(b * time + t) * row + i];
+            if (x != (words ? 0 : 0.5)) y->values[b] = static_cast<double>(t + 1);
+          }
+        }
+      }
+    });
+  }
+
+  Tensor* Mask(Tensor* x, Tensor* lengths, bool hold) {
+    return OfSteps("mask", std::string(", \"hold\": ") + (hold ? "true" : "false"), x, lengths,
+                   x->dims[0], [=](int64_t b, int64_t t) {
+                     const int64_t length = LengthOf(lengths, b, x->dims[0]);
+                     return t < length ? t : hold ? length - 1 : -1;
+                   });
+  }
+
+  Tensor* Reverse(Tensor* x, Tensor* lengths) {
+    return OfSteps("reverse", "", x, lengths, x->dims[0], [=](int64_t b, int64_t t) {
+      const int64_t length = LengthOf(lengths, b, x->dims[0]);
+      return t < length ? length - 1 - t : t;
+    });
+  }
+
+  Tensor* Crop(Tensor* x, int64_t begin, int64_t count) {
+    const std::string fields =
+        ", \"begin\": " + std::to_string(begin) + ", \"count\": " + std::to_string(count);
+    return OfSteps("crop", fields, x, nullptr, count,
+                   [=](int64_t, int64_t t) { return begin + t; });
+  }
+
+  Tensor* Repeat(Tensor* x, int64_t times) {
+    return OfSteps("repeat", ", \"times\": " + std::to_string(times), x, nullptr,
+                   x->dims[0] * times, [=](int64_t, int64_t t) { return t / times; });
+  }
+
+  Tensor* Pool(Tensor* x, Tensor* lengths, const std::string& function, int64_t width,
+               int64_t stride, int64_t before, int64_t behind) {
+    const int64_t time = x->dims[0], count = (time + before + behind - width) / stride + 1;
+    std::vector<int64_t> dims = x->dims;
+    dims[0] = count;
+    const std::string fields =
+        ", \"function\": \"" + function + "\", \"width\": " + std::to_string(width) +
+        ", \"stride\": " + std::to_string(stride) + ", \"padding\": " + List({before, behind});
+    return NodeWithLengths("pool", fields, x, lengths, dims, [=](Tensor* y) {
+      const int64_t row = x->row_elements() / time;
+      for (int64_t i = 0; i < batch_ * count * row; ++i) {
+        const int64_t b = i / row / count, k = i / row % count, c = i % row;
+        double largest = -std::numeric_limits<double>::infinity(), sum = 0, steps = 0;
+        for (int64_t t = k * stride - before; t < k * stride - before + width; ++t) {
+          if (t < 0 || t >= LengthOf(lengths, b, time)) continue;
+          const double value = x->values[(b * time + t) * row + c];
+          largest = std::max(largest, value);
+          sum += value;
+          ++steps;
+        }
+        y->values[i] = function == "maximum" ? largest : sum / steps;
+      }
+    });
+  }
+
+  Tensor* Permute(Tensor* x, const std::vector<int64_t>& order) {
+    std::vector<int64_t> dims;
+    for (const int64_t k : order) dims.push_back(x->dims[k]);
+    return Node("permute", ", \"order\": " + List(order), {x}, false, dims, [=](Tensor* y) {
+      const int64_t count = x->row_elements();
+      for (int64_t i = 0; i < batch_ * count; ++i) {
+        std::vector<int64_t> index(dims.size());  // in x
+        int64_t rest = i % count, at = 0;
+        for (size_t k = dims.size(); k-- > 0; rest /= dims[k]) index[order[k]] = rest % dims[k];
+        for (size_t k = 0; k < dims.size(); ++k) at = at * x->dims[k] + index[k];
+        y->values[i] = x->values[i / count * count + at];
+      }
+    });
+  }
+
+  Tensor* WindowConv(Tensor* x, int64_t width, int64_t columns, int64_t groups, int64_t dilation,
+                     int64_t stride, int64_t before, int64_t behind) {
+    const int64_t time = x->dims[0], channels = x->columns();
+    const int64_t in = channels / groups, out = columns / groups;
+    const int64_t count = (time + before + behind - (width - 1) * dilation - 1) / stride + 1;
+    const auto kernel = Draw("kernel", {width, in, columns}, width * in);
+    const auto bias = Draw("bias", {columns});
+    const std::string fields =
+        ", \"groups\": " + std::to_string(groups) + ", \"dilation\": " + std::to_string(dilation) +
+        ", \"stride\": " + std::to_string(stride) + ", \"padding\": " + List({before, behind});
+    return Node("conv", fields, {x}, false, {count, columns}, [=](Tensor* y) {
+      for (int64_t i = 0; i < batch_ * count * columns; ++i) {
+        const int64_t b = i / columns / count, k = i / columns % count, n = i % columns;
+        double sum = bias[n];
+        for (int64_t w = 0; w < width; ++w) {
+          const int64_t t = k * stride - before + w * dilation;
+          for (int64_t c = 0; c < in && t >= 0 && t < time; ++c) {
+            sum += x->values[(b * time + t) * channels + n / out * in + c] *
+                   kernel[(w * in + c) * columns + n];
+          }
+        }
+        y->values[i] = sum;
+      }
+    });
+  }
+
+  // ---- Recurrent nodes ----
+
+  // A LayerRNN: lstm, gru, gru_reset_before, rnn_tanh or rnn_relu. In a window its states begin
+  // with those given, [B, units], or with zeros.
+  Tensor* Rnn(Tensor* x, const std::string& mode, int64_t units,
+              const std::vector<Tensor*>& initial = {}) {
     const bool is_gru = mode.rfind("gru", 0) == 0, is_lstm = mode == "lstm";
     const int64_t inputs = x->columns(), gates = is_lstm ? 4 : is_gru ? 3 : 1;
     const int64_t row = gates * units;
@@ -289,16 +415,26 @@ class ReferenceGraph {
         }
       }
     };
+    const int64_t time = x->has_time ? time_ : x->dims[0];
+    std::vector<Tensor*> from = {x};
+    from.insert(from.end(), initial.begin(), initial.end());
     return Node(
-        "rnn", fields, {x}, true, {units},
+        "rnn", fields, from, x->has_time,
+        x->has_time ? std::vector<int64_t>{units} : std::vector<int64_t>{time, units},
         [=](Tensor* y) mutable {
-          for (int64_t i = 0; i < batch_ * time_; ++i) {
-            double* const state = h.data() + i / time_ * units;
-            step(x->values.data() + i * inputs, state, c.data() + i / time_ * units);
+          if (!x->has_time) {
+            h = initial.empty() ? std::vector<double>(batch_ * units) : initial[0]->values;
+            c = initial.size() < 2 ? std::vector<double>(batch_ * units) : initial[1]->values;
+          }
+          for (int64_t i = 0; i < batch_ * time; ++i) {
+            double* const state = h.data() + i / time * units;
+            step(x->values.data() + i * inputs, state, c.data() + i / time * units);
             std::copy(state, state + units, y->values.begin() + i * units);
           }
         },
-        is_lstm ? 2 : 1);
+        !x->has_time ? 0
+        : is_lstm    ? 2
+                     : 1);
   }
 
   // Nodes without a reference.
@@ -337,16 +473,30 @@ class ReferenceGraph {
       outputs += (k == 0 ? "" : ", ") + std::string("{\"name\": \"output_") + std::to_string(k) +
                  "\", \"value\": \"" + outputs_[k]->name + "\"}";
     }
-    return WriteFile("{\"inputs\": [" + inputs_json_ + "], \"nodes\": [" + nodes_json_ +
-                         "], \"outputs\": [" + outputs + "]}",
-                     weights_);
+    const std::string window = "\"window\": " + std::to_string(time_) + ", ";
+    return WriteFile("{" + (windows_ ? window : "") + "\"inputs\": [" + inputs_json_ +
+                         "], \"nodes\": [" + nodes_json_ + "], \"outputs\": [" + outputs + "]}",
+                     weights_, windows_ ? "2" : "1");
   }
 
   // Draws the inputs of the next call, and runs the reference.
   void Step() {
     for (GraphInput& input : inputs_) {
-      std::uniform_int_distribution<int32_t> word(0, static_cast<int32_t>(input.words) - 1);
+      std::uniform_int_distribution<int32_t> word(input.is_padded ? 1 : 0,
+                                                  static_cast<int32_t>(input.words) - 1);
+      const int64_t time = input.is_padded ? input.tensor->dims[0] : 1;
+      const int64_t row = input.tensor->row_elements() / time;
+      std::uniform_int_distribution<int64_t> length(0, time);
+      int64_t behind = 0;
       for (size_t i = 0; i < input.floats.size(); ++i) {
+        const int64_t t = static_cast<int64_t>(i) / row % time;
+        if (static_cast<int64_t>(i) % (row * time) == 0) behind = length(random_);
+        if (input.is_padded && t >= behind) {
+          input.integers[i] = 0;
+          input.floats[i] = 0.5f;
+          input.tensor->values[i] = input.words > 0 ? 0 : 0.5;
+          continue;
+        }
         if (input.words > 0) {
           input.integers[i] = word(random_);
           input.tensor->values[i] = input.integers[i];
@@ -383,7 +533,34 @@ class ReferenceGraph {
     int64_t words;  // 0: float32
     std::vector<float> floats;
     std::vector<int32_t> integers;
+    bool is_padded = false;
   };
+
+  static int64_t LengthOf(const Tensor* lengths, int64_t b, int64_t time) {
+    return lengths == nullptr ? time : static_cast<int64_t>(lengths->values[b]);
+  }
+
+  Tensor* NodeWithLengths(const std::string& op, const std::string& fields, Tensor* x,
+                          Tensor* lengths, const std::vector<int64_t>& dims,
+                          std::function<void(Tensor*)> reference) {
+    if (lengths == nullptr) return Node(op, fields, {x}, false, dims, std::move(reference));
+    return Node(op, fields + ", \"lengths\": true", {x, lengths}, false, dims,
+                std::move(reference));
+  }
+
+  // `from`: the step of x that becomes step t of row b, or -1 for zeros.
+  Tensor* OfSteps(const std::string& op, const std::string& fields, Tensor* x, Tensor* lengths,
+                  int64_t count, std::function<int64_t(int64_t b, int64_t t)> from) {
+    std::vector<int64_t> dims = x->dims;
+    dims[0] = count;
+    const int64_t row = x->row_elements() / x->dims[0];
+    return NodeWithLengths(op, fields, x, lengths, dims, [=](Tensor* y) {
+      for (int64_t i = 0; i < batch_ * count * row; ++i) {
+        const int64_t b = i / row / count, t = from(b, i / row % count);
+        y->values[i] = t < 0 ? 0 : x->values[(b * x->dims[0] + t) * row + i % row];
+      }
+    });
+  }
 
   static float F(double value) { return static_cast<float>(value); }
 
@@ -499,6 +676,7 @@ class ReferenceGraph {
   std::mt19937_64 random_;
   std::normal_distribution<float> normal_;
   const int64_t batch_, time_;
+  const bool windows_;
   std::deque<Tensor> tensors_;
   std::vector<GraphInput> inputs_;
   std::vector<Tensor*> outputs_;

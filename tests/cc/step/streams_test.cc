@@ -400,8 +400,9 @@ TEST(Files, HaveMetadata) {
 }
 
 TEST(Files, OfAnotherVersionAreErrorsThatSayWhatToDo) {
-  EXPECT_EQ(Make(WriteFile(Graph(), AllWeights(), "2")), nullptr);
-  EXPECT_TRUE(ErrorHas("version '2'") && ErrorHas("version '1'") && ErrorHas("export the model"))
+  EXPECT_EQ(Make(WriteFile(Graph(), AllWeights(), "3")), nullptr);
+  EXPECT_TRUE(ErrorHas("version '3'") && ErrorHas("versions '1' and '2'") &&
+              ErrorHas("export the model"))
       << rnn_step_error();
 }
 
