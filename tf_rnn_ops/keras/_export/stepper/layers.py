@@ -11,8 +11,8 @@ from tf_rnn_ops.keras._export.stepper.values import Nodes, Value
 _Maker = Callable[[Nodes, keras.layers.Layer, Any, Any], Value]
 
 ADVICE = (
-    "streaming=False runs more layers, on whole windows. export(model, folder) writes other models as a SavedModel, with "
-    "streaming=True if the model streams, and most models for ONNX Runtime, LiteRT and OpenVINO too."
+    "export(model, folder) writes other models as a SavedModel, with streaming=True if the model streams, and most "
+    "models for ONNX Runtime, LiteRT and OpenVINO too."
 )
 # {function of keras.activations: (activation of the file, its fields)}.
 _ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
@@ -418,6 +418,42 @@ def _window_conv(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: A
     return _activated(graph, layer, product, layer.activation)
 
 
+def _depthwise(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    return _activated(graph, layer, _each_channel(graph, layer, "kernel", inputs), layer.activation)
+
+
+def _each_channel(graph: Nodes, layer: keras.layers.Layer, kernel: str, inputs: Any) -> Value:
+    """Adds a convolution of each channel, with a kernel [width, C, multiplier]."""
+    _check_sequence(layer, inputs)
+    array = _array(layer, kernel)
+    width, channels, _ = array.shape
+    dilation, stride = int(layer.dilation_rate[0]), int(layer.strides[0])
+    span = (width - 1) * dilation + 1
+    weights = {"kernel": array.reshape(width, 1, -1)}
+    if layer.use_bias and kernel == "kernel":
+        weights["bias"] = _array(layer, "bias")
+    return graph.add(
+        "conv",
+        layer.name,
+        [_input(graph, layer, inputs)],
+        False,
+        weights=weights,
+        dilation=dilation,
+        groups=channels,
+        stride=stride,
+        padding=_padding(layer, inputs.shape[1], span, stride),
+    )
+
+
+def _separable(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
+    each = _each_channel(graph, layer, "depthwise_kernel", inputs)
+    weights = {"kernel": _array(layer, "pointwise_kernel")[0]}
+    if layer.use_bias:
+        weights["bias"] = _array(layer, "bias")
+    product = graph.add("dense", layer.name, [each], False, weights=weights)
+    return _activated(graph, layer, product, layer.activation)
+
+
 def _pool(graph: Nodes, layer: keras.layers.Layer, inputs: Any, result: Any) -> Value:
     _check_sequence(layer, inputs)
     value = _input(graph, layer, inputs)
@@ -514,12 +550,14 @@ _OF_WINDOWS: dict[str, _Maker] = {
     "AveragePooling1D": _pool,
     "Conv1D": _window_conv,
     "Cropping1D": _cropping,
+    "DepthwiseConv1D": _depthwise,
     "GlobalAveragePooling1D": _pool_all,
     "GlobalMaxPooling1D": _pool_all,
     "Masking": _masking,
     "MaxPooling1D": _pool,
     "Permute": _permute,
     "RepeatVector": _repeat_vector,
+    "SeparableConv1D": _separable,
     "Softmax": _softmax_unmasked,
     "UpSampling1D": _up_sampling,
 }

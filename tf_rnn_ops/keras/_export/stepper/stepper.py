@@ -12,6 +12,7 @@ from tf_rnn_ops._python import checks
 from tf_rnn_ops._python.one_line import one_line
 from tf_rnn_ops.keras._convert.on_ops import on_ops
 from tf_rnn_ops.keras._export import signatures
+from tf_rnn_ops.keras._export.stepper.layers import ADVICE
 from tf_rnn_ops.keras._export.stepper.tracer import Traced, trace
 from tf_rnn_ops.keras._export.stepper.window import signature_of, window_of
 from tf_rnn_ops.keras._export.streaming.stream import Stream, stream_of
@@ -192,11 +193,13 @@ def traced_window(model: keras.Model, signature: list) -> Traced:
     return _in_one_line(lambda: trace(window, window.time))
 
 
-def _in_one_line(function: Callable[[], Traced]) -> Traced:
+def _in_one_line(function: Callable[[], Traced], advice: str = "") -> Traced:
+    """Runs a function that traces. `advice`: a sentence for errors of layers."""
     try:
         return function()
     except Exception as error:  # Keras adds lines to the errors of its layers
-        raise ValueError(one_line(error)) from error
+        text = one_line(error)
+        raise ValueError(text + advice if ADVICE in text else text) from error
 
 
 def _has_steps(spec: tf.TensorSpec) -> bool:
@@ -221,7 +224,10 @@ def traced(stream: Stream, signature: list, time: int | None, opens: bool) -> Tr
     has_one = any(spec.shape[1] == 1 for spec in specs if spec.name in stream.all_sequences)
     # WHY two: one step looks like a dimension of one number.
     is_open_one = has_one and stream.sequences >= stream.all_sequences
-    return _in_one_line(lambda: trace(stream.of_steps(2) if is_open_one else stream, steps))
+    return _in_one_line(
+        lambda: trace(stream.of_steps(2) if is_open_one else stream, steps),
+        " A stepper of windows (streaming=False) has more layers.",
+    )
 
 
 def _steps_of(signature: list, stream: Stream) -> int | None:

@@ -18,6 +18,7 @@ from tf_rnn_ops.keras._export.stepper.window import Window
 from tf_rnn_ops.keras._export.streaming.refusals import has_own_call
 from tf_rnn_ops.keras._export.streaming.stream import NEXT, Stream
 from tf_rnn_ops.keras._internals.tensors import mask_of
+from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
 _ACTIVATION_OPS = {
@@ -255,7 +256,7 @@ class Tracer:
         if time_axes.is_recurrent(layer):
             run = self._run_window if self.is_window else self._run_recurrent
             return run(original, layer, *args, **kwargs)
-        if self.is_window and type(layer) is keras.layers.Bidirectional:
+        if self.is_window and type(layer) in (keras.layers.Bidirectional, Reversed):
             return self._run_window(original, layer, *args, **kwargs)
         make = layers.maker_of(layer, self.is_window)
         if make is None:
@@ -369,7 +370,7 @@ class Tracer:
     def _run_window(
         self, original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any
     ) -> Any:
-        """Calls a recurrent layer, or a Bidirectional, which begins with zeros or with given states."""
+        """Calls a recurrent layer or a wrapper of it, which begins with zeros or with given states."""
         result, results = self._called(original, layer, *args, **kwargs)
         options = inspect.signature(layer.call).bind_partial(*args, **kwargs).arguments
         inputs, kind = options.pop("sequences"), _kind(layer)
@@ -386,14 +387,18 @@ class Tracer:
         if isinstance(layer, keras.layers.Bidirectional):
             values, states = self._both(layer, x, initial, mask)
         else:
-            value, states = self._one_way(layer, x, initial, mask)
+            is_reversed = isinstance(layer, Reversed)
+            one = layer.layer if is_reversed else layer
+            value, states = self._one_way(one, x, initial, mask, flips=is_reversed)
             values = [value]
         for tensor, value in zip(results, values):
             self._values[_source(tensor).ref()] = value
-        after = zip(results[len(values) :], states)
-        # The states after masked steps are not those after the last valid step.
-        if mask is None:
-            self._states |= {_source(tensor).ref(): one for tensor, one in after}
+        for tensor, state in zip(results[len(values) :], states):
+            reference = _source(tensor).ref()
+            if mask is None:
+                self._states[reference] = state
+            else:  # the node runs all steps
+                self._makers[reference] = f"what reads the final states of {kind}, which has a mask"
         return result
 
     def _both(
