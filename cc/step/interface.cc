@@ -75,11 +75,6 @@ Interface InterfaceOf(const Program& program) {
 }
 
 Status CheckAgree(const Interface& wanted, const Interface& given) {
-  if (wanted.is_window != given.is_window) {
-    const auto name = [](bool is_window) { return is_window ? "windows" : "a stream"; };
-    return InvalidArgument("The model must be one of ", name(wanted.is_window),
-                           ", but it is one of ", name(given.is_window), ".");
-  }
   RNN_OPS_RETURN_IF_ERROR(CheckAgree("inputs", wanted.inputs, given.inputs, &HaveOneShape));
   RNN_OPS_RETURN_IF_ERROR(CheckAgree("outputs", wanted.outputs, given.outputs, &HaveOneShape));
   return CheckAgree("states", wanted.states, given.states, &MayBeOneState);

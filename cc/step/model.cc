@@ -36,10 +36,16 @@ Model::~Model() {
 }
 
 Status Model::Read(const void* bytes, size_t size, int64_t batch, int64_t time, int threads,
-                   const std::string& purpose, std::unique_ptr<Version>* version,
-                   std::unique_ptr<Program>* program) {
+                   const std::string& purpose, const Interface* like,
+                   std::unique_ptr<Version>* version, std::unique_ptr<Program>* program) {
   auto made = std::make_unique<Version>();
   RNN_OPS_RETURN_IF_ERROR(ReadModelFile(bytes, size, &made->file));
+  const bool is_window = made->file.version == kWindowVersion;
+  if (like != nullptr && like->is_window != is_window) {
+    const auto name = [](bool is_window) { return is_window ? "windows" : "a stream"; };
+    return InvalidArgument("The model must be one of ", name(like->is_window),
+                           ", but it is one of ", name(is_window), ".");
+  }
   made->weights = std::make_shared<Weights>();
   auto first = std::make_unique<Program>(made->weights);
   const Status status = BuildProgram(made->file, batch, time, threads, first.get());
@@ -54,8 +60,8 @@ Status Model::Make(const void* bytes, size_t size, int64_t batch, int64_t time, 
                    std::shared_ptr<Model>* model) {
   std::unique_ptr<Version> version;
   std::unique_ptr<Program> program;
-  RNN_OPS_RETURN_IF_ERROR(
-      Read(bytes, size, batch, time, threads, "The model cannot be run", &version, &program));
+  RNN_OPS_RETURN_IF_ERROR(Read(bytes, size, batch, time, threads, "The model cannot be run",
+                               nullptr, &version, &program));
   std::shared_ptr<Model> made(new Model(*program, threads));
   made->version_ = std::move(version);
   Place* place = nullptr;
@@ -173,7 +179,8 @@ Status Model::Update(const void* bytes, size_t size) {
       StrCat("The model cannot be that of a stepper with batch_size ", batch_, " and time ", time_);
   std::unique_ptr<Version> version;
   std::unique_ptr<Program> program;
-  RNN_OPS_RETURN_IF_ERROR(Read(bytes, size, batch_, time_, threads_, purpose, &version, &program));
+  RNN_OPS_RETURN_IF_ERROR(
+      Read(bytes, size, batch_, time_, threads_, purpose, &interface_, &version, &program));
   RNN_OPS_RETURN_IF_ERROR(CheckAgree(interface_, InterfaceOf(*program)));
   for (size_t k = 0; k < interface_.inputs.size(); ++k) {
     // Errors of nodes have the names of inputs.

@@ -112,9 +112,10 @@ class Model {
   };
 
   Model(const Program& program, int threads);
+  // Reads a file. `like`: the interface of the model that it must be a version of, or null.
   static Status Read(const void* bytes, size_t size, int64_t batch, int64_t time, int threads,
-                     const std::string& purpose, std::unique_ptr<Version>* version,
-                     std::unique_ptr<Program>* program);
+                     const std::string& purpose, const Interface* like,
+                     std::unique_ptr<Version>* version, std::unique_ptr<Program>* program);
   Status NewProgram(const Version& version, const Form& form,
                     std::unique_ptr<Program>* program) const;
   Status NewWorkspace(int64_t number, std::unique_ptr<Program> program,

@@ -283,16 +283,18 @@ Status CheckRow(const RnnStepper* stepper, int64_t row) {
 }
 
 Status GetStates(const RnnStepper* stepper, const Part& part, float* const* to) {
-  if (to == nullptr) return InvalidArgument("The array of the states is NULL.");
-  for (int k = 0; k < rnn_step_num_states(stepper); ++k) {
+  const int count = rnn_step_num_states(stepper);
+  if (to == nullptr && count > 0) return InvalidArgument("The array of the states is NULL.");
+  for (int k = 0; k < count; ++k) {
     if (to[k] != nullptr) part.Get(k, to[k]);
   }
   return Status();
 }
 
 Status SetStates(const RnnStepper* stepper, const Part& part, const float* const* from) {
-  if (from == nullptr) return InvalidArgument("The array of the states is NULL.");
-  for (int k = 0; k < rnn_step_num_states(stepper); ++k) {
+  const int count = rnn_step_num_states(stepper);
+  if (from == nullptr && count > 0) return InvalidArgument("The array of the states is NULL.");
+  for (int k = 0; k < count; ++k) {
     if (from[k] != nullptr) part.Set(k, from[k]);
   }
   return Status();

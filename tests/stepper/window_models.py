@@ -36,7 +36,7 @@ class Drawing:
 
     def _input(self, time: int) -> tuple[Any, Any, np.ndarray]:
         """An input, its sequence, and windows."""
-        lengths = self._rng.integers(1, time + 1, 3)
+        lengths = self._rng.integers(0, time + 1, 3)
         beyond = np.arange(time) >= lengths[:, None]
         if self._one_of(True, False):
             x = keras.Input((time,), name="words", dtype="int32")

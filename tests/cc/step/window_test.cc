@@ -122,6 +122,9 @@ TEST(Window, ClonesAndUpdates) {
   EXPECT_NE(after, before);
   EXPECT_EQ(after, CallBoth(Make(other).get(), {0, 0}));
   EXPECT_EQ(rnn_step_reset(stepper.get(), nullptr, 0), RNN_STEP_OK);
+  EXPECT_EQ(rnn_step_get_states(stepper.get(), nullptr), RNN_STEP_OK);
+  EXPECT_EQ(rnn_step_set_row(stepper.get(), 0, nullptr), RNN_STEP_OK);
+  EXPECT_EQ(rnn_step_set_row(stepper.get(), 1, nullptr), RNN_STEP_INVALID);
   const std::string stream = WriteFile(testing::Graph(), AllWeights());
   EXPECT_EQ(rnn_step_update(stepper.get(), stream.data(), stream.size()), RNN_STEP_INVALID);
   EXPECT_TRUE(ErrorHas("windows") && ErrorHas("a stream")) << rnn_step_error();

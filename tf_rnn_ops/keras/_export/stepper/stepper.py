@@ -80,7 +80,7 @@ def stepper(
     if not isinstance(streaming, bool):
         raise ValueError(f"streaming must be True or False, but it is {streaming!r}.")
     if not streaming:
-        signature = signature_of(model, input_signature, batch_size, time)
+        signature = signature_of(model, input_signature, time)
         return Stepper(_of_windows(model, signature, batch_size), batch_size, None, threads)
     signature = signatures.named_for_users(signatures.of(model, input_signature))
     opens = signatures.are_of_a_batch(model, input_signature)

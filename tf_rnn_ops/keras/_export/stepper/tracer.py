@@ -335,7 +335,7 @@ class Tracer:
     def _lengths_of(self, mask: tf.Tensor, user: str) -> Value:
         """The lengths that a tensor of bools [B, T] is the mask of."""
         op, inputs = _source(mask).op, list(_source(mask).op.inputs)
-        if op.type in ("ExpandDims", "BroadcastTo"):
+        if op.type in ("ExpandDims", "BroadcastTo", "Squeeze"):
             return self._lengths_of(inputs[0], user)
         if op.type == "NotEqual" and mask.shape.rank == 2:
             if tf.get_static_value(inputs[1]) == 0:

@@ -48,12 +48,12 @@ class Window:
             return named(time_axes.of_any_length(self.model)(*arguments, training=False))
 
 
-def signature_of(model: keras.Model, given: Any, batch_size: int | None, time: int | None) -> list:
+def signature_of(model: keras.Model, given: Any, time: int | None) -> list:
     """The signature of a model for windows. See signatures.of for the arguments."""
-    signature = signatures.of(model, given, batch_size)
+    signature = signatures.of(model, given)
     steps = {spec.shape[1] for spec in _sequences(signature)}
     if time is not None and steps != {time}:
-        signature = signatures.of(model, given, batch_size, time)
+        signature = signatures.of(model, given, None, time)
     return signatures.named_for_users(signature)
 
 
