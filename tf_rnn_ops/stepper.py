@@ -106,7 +106,7 @@ class Stepper:
         batch_size: B.
         time: T, the steps of a call.
         threads: The most threads of a call.
-        streaming: Whether the states stay from call to call. False: each call gets whole windows of T steps, and begins anew.
+        streaming: Whether the states stay from call to call. False: each call gets whole windows of T steps, and begins with zeros.
         metadata: The texts that save() wrote into the file, a dict.
         fingerprint: A text that differs for other weights or another graph; "" if the file has none.
 

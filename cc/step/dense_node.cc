@@ -160,7 +160,7 @@ class DenseNode : public Node {
   Product product_;
 };
 
-// Conv1D. Of a stream it is causal, and the state has the inputs before the call, [B, before, C].
+// Conv1D. That of a stream is causal, and the state has the inputs before the call, [B, before, C].
 // Those before and behind a window are zeros.
 class ConvNode : public Node {
  public:

@@ -387,7 +387,7 @@ class ReshapeNode : public Node {
   Value* output_ = nullptr;
 };
 
-// [B, T, dims] to [B, dims], the last step. Of a window the last valid step, or zeros without one.
+// [B, T, dims] to [B, dims], the last step; in a window the last valid step, or zeros without one.
 class LastStepNode : public Node {
  public:
   Status Make(NodeReader* reader) {

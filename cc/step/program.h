@@ -114,7 +114,7 @@ struct Value {
 
   int64_t elements() const { return rows * row_elements; }
   int64_t columns() const { return dims.empty() ? 1 : dims.back(); }
-  // Of a sequence of a window.
+  // The sizes of a sequence of a window.
   int64_t steps() const { return dims[0]; }
   int64_t step_elements() const { return row_elements / std::max<int64_t>(steps(), 1); }
   template <typename T = float>

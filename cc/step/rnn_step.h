@@ -10,7 +10,7 @@
  * Steppers that rnn_step_clone makes share the weights, and cost the memory of their states.
  *
  * A stepper of a model of windows has no states. Each call gets whole windows, a row of the batch
- * each, and begins anew. Its tensors have no time: the steps are sizes like others.
+ * each, and begins with zeros. Its tensors have no time: the steps are sizes like others.
  *
  * Functions that return int return RNN_STEP_OK or the code of an error. The sentence of the last
  * error of a thread is rnn_step_error(). A stepper may be used by one thread at a time: a function

@@ -1,4 +1,4 @@
-// What a window has and a stream has not: masks, the other direction, and other numbers of steps.
+// Nodes of windows only: masks, the other direction, and other numbers of steps.
 // See Note [Windows] in program.h.
 
 #include <algorithm>

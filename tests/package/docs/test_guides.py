@@ -20,6 +20,7 @@ GPU_MODEL = pages.ROOT / "examples" / "gpu_model_on_cpu" / "write_model.py"
         "docs/masks-and-lengths.md",
         "docs/streaming.md",
         "docs/stepper-reference.md",
+        "docs/windows.md",
         "docs/raw-ops.md",
         pytest.param("docs/speech.md", marks=pytest.mark.thorough),
         pytest.param("docs/forecasting.md", marks=pytest.mark.thorough),

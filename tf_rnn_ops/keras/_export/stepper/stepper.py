@@ -47,7 +47,7 @@ def stepper(
         input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each argument of the
             model. None uses the inputs of the model.
         streaming: Whether the states stay from call to call. With False each call gets whole windows of T steps and
-            begins anew, as in `predict`: then the model may also read its input backwards, combine steps and have
+            begins with zeros, as in `predict`: then the model may also read its input backwards, combine steps and have
             masks, as Bidirectional, poolings, RepeatVector, Flatten, any Conv1D, Masking and mask_zero do. T is
             that of the model's Input or of its first batch, or `time`.
 

@@ -1,4 +1,4 @@
-"""A model whose calls get whole windows and begin anew, so that it keeps nothing from call to call."""
+"""A model whose calls get whole windows and begin with zeros, so that it keeps nothing from call to call."""
 
 import dataclasses
 import functools
