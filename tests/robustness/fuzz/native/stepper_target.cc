@@ -45,9 +45,11 @@ class Model {
  public:
   explicit Model(FuzzedDataProvider& bytes) : bytes_(bytes) {
     words_ = bytes.ConsumeBool();
+    windows_ = bytes.ConsumeIntegralInRange<int>(0, 3) == 0;
     const int64_t size = Size();
-    inputs_ = Input("x", "float32", {size});
-    if (words_) inputs_ += ", " + Input("words", "int32", {});
+    steps_ = windows_ ? Size() : 0;
+    inputs_ = Input("x", "float32", windows_ ? Dims{steps_, size} : Dims{size});
+    if (words_) inputs_ += ", " + Input("words", "int32", windows_ ? Dims{steps_} : Dims{});
     for (int nodes = bytes.ConsumeIntegralInRange<int>(1, 5); nodes > 0; --nodes) AddNode();
   }
 
@@ -58,16 +60,20 @@ class Model {
       outputs += (k == 1 ? "" : ", ") + ("{\"name\": " + Quoted("out_" + value)) +
                  ", \"value\": " + Quoted(value) + "}";
     }
-    return "{\"inputs\": [" + inputs_ + "], \"nodes\": [" + nodes_ + "], \"outputs\": [" + outputs +
-           "]}";
+    const std::string window = "\"window\": " + std::to_string(steps_) + ", ";
+    return "{" + (windows_ ? window : "") + "\"inputs\": [" + inputs_ + "], \"nodes\": [" + nodes_ +
+           "], \"outputs\": [" + outputs + "]}";
   }
   std::vector<Weights>& weights() { return weights_; }
+  const char* version() const { return windows_ ? "2" : "1"; }
 
  private:
+  using Dims = std::vector<int64_t>;
+
   int64_t Size() { return bytes_.ConsumeIntegralInRange<int64_t>(1, kLargest); }
 
   std::string Input(const std::string& name, const std::string& type, std::vector<int64_t> dims) {
-    const bool has_time = bytes_.ConsumeIntegralInRange<int>(0, 4) > 0;
+    const bool has_time = !windows_ && bytes_.ConsumeIntegralInRange<int>(0, 4) > 0;
     const std::string text = "{\"name\": " + Quoted(name) + ", \"dtype\": " + Quoted(type) +
                              ", \"has_time\": " + (has_time ? "true" : "false") +
                              ", \"dims\": " + ListOf(dims) + "}";
@@ -125,6 +131,7 @@ class Model {
     const Tensor x = Any();
     const int64_t columns = x.dims.empty() ? 1 : x.dims.back();
     std::vector<int64_t> dims = x.dims;
+    if (!x.has_time && bytes_.ConsumeBool()) return AddWindowNode(x);
     switch (bytes_.ConsumeIntegralInRange<int>(0, 12)) {
       case 0:
       case 1:
@@ -192,6 +199,52 @@ class Model {
     }
   }
 
+  // The fields do not always fit the sequence.
+  void AddWindowNode(const Tensor& x) {
+    const auto number = [this](const char* name, int from) {
+      return std::string(", \"") + name +
+             "\": " + std::to_string(bytes_.ConsumeIntegralInRange<int>(from, 3));
+    };
+    std::vector<std::string> inputs = {x.name};
+    Dims dims = x.dims;
+    const std::string lengths = lengths_.empty() || bytes_.ConsumeBool() ? "" : lengths_.back();
+    const std::string with_lengths = lengths.empty() ? "" : ", \"lengths\": true";
+    if (!lengths.empty()) inputs.push_back(lengths);
+    switch (bytes_.ConsumeIntegralInRange<int>(0, 6)) {
+      case 0: {
+        const bool words = !tokens_.empty() && bytes_.ConsumeBool();
+        lengths_.push_back(Name());
+        Write("lengths", {words ? tokens_[0].name : x.name}, false, {},
+              std::string(", \"words\": ") + (words ? "true" : "false") + number("value", -1));
+        floats_.pop_back();
+        return;
+      }
+      case 1:
+        return Write("mask", inputs, false, dims,
+                     with_lengths + ", \"hold\": " + (bytes_.ConsumeBool() ? "true" : "false"));
+      case 2:
+        return Write("reverse", inputs, false, dims, with_lengths);
+      case 3:
+        return Write("crop", {x.name}, false, dims, number("begin", -1) + number("count", 0));
+      case 4:
+        return Write("repeat", {x.name}, false, dims, number("times", 0));
+      case 5: {
+        const char* const function = bytes_.ConsumeBool() ? "maximum" : "average";
+        return Write("pool", inputs, false, dims,
+                     with_lengths + ", \"function\": " + Quoted(function) + number("width", 0) +
+                         number("stride", 0) + Padding());
+      }
+      default:
+        return Write("permute", {x.name}, false, dims,
+                     ", \"order\": " + ListOf(bytes_.ConsumeBool() ? Dims{1, 0} : Dims{0, 1}));
+    }
+  }
+
+  std::string Padding() {
+    const int64_t before = bytes_.ConsumeIntegralInRange<int64_t>(0, 2);
+    return ", \"padding\": " + ListOf({before, bytes_.ConsumeIntegralInRange<int64_t>(0, 2)});
+  }
+
   void AddConv(const Tensor& x) {
     const int64_t channels = x.dims.empty() ? 1 : x.dims.back();
     const int64_t width = bytes_.ConsumeIntegralInRange<int64_t>(1, 3);
@@ -199,8 +252,14 @@ class Model {
     const int64_t columns = groups * bytes_.ConsumeIntegralInRange<int64_t>(1, 3);
     AddWeights("kernel", {width, channels / groups, columns});
     MaybeWeights("bias", {columns});
-    Write("conv", {x.name}, true, {columns},
-          ", \"dilation\": " + std::to_string(bytes_.ConsumeIntegralInRange<int>(1, 3)) +
+    const std::string of_window =
+        x.has_time
+            ? ""
+            : Padding() +
+                  ", \"stride\": " + std::to_string(bytes_.ConsumeIntegralInRange<int>(1, 3));
+    Write("conv", {x.name}, x.has_time, x.has_time ? Dims{columns} : Dims{1, columns},
+          of_window +
+              ", \"dilation\": " + std::to_string(bytes_.ConsumeIntegralInRange<int>(1, 3)) +
               ", \"groups\": " + std::to_string(groups) + ", \"states\": [" +
               Quoted(Name() + "_x") + "]");
   }
@@ -261,11 +320,13 @@ class Model {
       if (kind == "CudnnRNNV3") dims = {L, S};
       more_.push_back({Name() + "_after", false, dims});
     }
-    Write("rnn", {x.name}, true, {S}, fields);
+    Write("rnn", {x.name}, x.has_time, x.has_time ? Dims{S} : Dims{1, S}, fields);
   }
 
   FuzzedDataProvider& bytes_;
-  bool words_ = false;
+  bool words_ = false, windows_ = false;
+  int64_t steps_ = 0;  // of a window
+  std::vector<std::string> lengths_;
   std::string inputs_, nodes_, outputs_;
   std::vector<Tensor> floats_, tokens_, more_;
   std::vector<Weights> weights_;
@@ -323,7 +384,7 @@ std::string DrawFile(FuzzedDataProvider& bytes) {
     for (const int64_t size : w.shape) elements *= size;
     w.values.resize(elements);
   }
-  std::string file = WriteFile(graph, model.weights());
+  std::string file = WriteFile(graph, model.weights(), model.version());
   if (kind == 2) {
     for (int edits = bytes.ConsumeIntegralInRange<int>(1, 3); edits > 0; --edits) {
       Mutate(bytes, &file);
