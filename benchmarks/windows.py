@@ -1,4 +1,4 @@
-"""Microseconds of three models of windows beside ONNX Runtime and LiteRT: python -m benchmarks.windows [--batch B]
+"""Microseconds of three models of windows next to ONNX Runtime and LiteRT: python -m benchmarks.windows [--batch B]
 
 The minima of calls in turns, on one thread. A runtime that is not installed is left out.
 """

@@ -24,7 +24,6 @@ int64_t LengthOf(const Value* lengths, int64_t b, int64_t steps) {
 class LengthsNode : public Node {
  public:
   Status Make(NodeReader* reader) {
-    RNN_OPS_RETURN_IF_ERROR(reader->Field("name", &name_));
     RNN_OPS_RETURN_IF_ERROR(reader->Field("words", &words_));
     std::vector<Value*> inputs;
     RNN_OPS_RETURN_IF_ERROR(reader->Inputs(1, &inputs, words_));
@@ -50,7 +49,7 @@ class LengthsNode : public Node {
         ++valid;
       }
       if (valid != length) {
-        return InvalidArgument("The mask of the layer '", name_,
+        return InvalidArgument("The mask of '", input_->name,
                                "' must have valid steps first and then masked ones only, but in "
                                "row ",
                                b, " a step before the valid step ", length - 1, " is masked.");
@@ -69,7 +68,6 @@ class LengthsNode : public Node {
     return std::any_of(x, x + count, [this](float number) { return number != value_; });
   }
 
-  std::string name_;
   bool words_ = false;
   float value_ = 0;
   Value* input_ = nullptr;

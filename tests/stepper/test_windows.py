@@ -324,6 +324,23 @@ def test_an_export(model, tmp_path, capsys):
     assert "T, the steps of a window" in capsys.readouterr().out
 
 
+def test_an_update_with_the_names_of_other_values(tmp_path):
+    def named(of_input, of_layer):
+        x = keras.Input((6,), name=of_input, dtype="int32")
+        y = L.Embedding(5, 2, mask_zero=True, name=of_layer)(x)
+        return drawn(keras.Model(x, L.Dense(1)(L.Bidirectional(L.GRU(3))(y))))
+
+    stepper, other = rnn.stepper(named("a", "b"), streaming=False), named("b", "a")
+    stepper.update(other)
+    stepper.save(tmp_path / "model.rnn")
+    words = np.array([[1, 2, 3, 0, 0, 0]], np.int32)
+    for one in (stepper, steppers.load(tmp_path / "model.rnn")):
+        assert one.inputs[0].name == "a"
+        np.testing.assert_allclose(one(words), other(words), atol=2e-6)
+        with pytest.raises(ValueError, match="The mask of 'a' must have valid steps first"):
+            one(words[:, ::-1])
+
+
 def test_a_mask_with_a_hole_is_an_error_of_the_call():
     model = of(
         lambda x: L.GRU(3)(L.Embedding(7, 3, mask_zero=True, name="words")(x)), TIME, dtype="int32"
