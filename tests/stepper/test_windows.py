@@ -95,7 +95,22 @@ def encoder_and_decoder(x):
     return L.TimeDistributed(L.Dense(SIZE))(y)
 
 
+def operations(x):
+    y = L.GRU(4, **SEQUENCES)(x)
+    parts = [
+        keras.ops.mean(y, axis=1),
+        keras.ops.max(y, axis=1),
+        y[:, -1],
+        y[:, 0, :],
+        L.Flatten()(y[:, 1:3]),
+        L.Flatten()(y[:, -2:]),
+        L.Flatten()(keras.ops.max(y, axis=-2, keepdims=True)),
+    ]
+    return L.Concatenate()(parts)
+
+
 MODELS_OF_LAYERS = {
+    "operations": operations,
     "both, not merged": lambda x: L.Bidirectional(L.GRU(4, **SEQUENCES), merge_mode=None)(x),
     "both, of zeros for masked steps": lambda x: L.Bidirectional(L.GRU(4, **SEQUENCES))(
         L.Masking()(x)
@@ -139,7 +154,7 @@ MODELS_OF_LAYERS = {
 }
 
 
-USUAL = ("states of both", "last of a stack in both", "both of a stack", "joined in time", "groups")
+USUAL = ("operations", "last of a stack in both", "both of a stack", "joined in time", "groups")
 
 
 @pytest.mark.parametrize("name", all_but(MODELS_OF_LAYERS, *USUAL))
@@ -392,6 +407,9 @@ REFUSED = {
         lambda x: L.GlobalMaxPooling1D(data_format="channels_first", name="named")(x),
         "'named'.*channels_first",
     ),
+    "steps apart": (lambda x: x[:, ::2], "StridedSlice"),
+    "no steps": (lambda x: x[:, :, 1:], "StridedSlice"),
+    "mean of features": (lambda x: keras.ops.mean(x, axis=2), "Mean"),
     "other axis": (lambda x: L.Softmax(axis=1, name="named")(x), "'named'.*axis=1"),
     "no node": (lambda x: L.UnitNormalization(name="named")(x), "'named'"),
     "no node of a mask": (_with_mask(lambda x: L.Maximum(name="named")([x, x])), "'named'.*mask"),

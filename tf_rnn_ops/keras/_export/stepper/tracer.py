@@ -212,6 +212,12 @@ class Tracer:
             )
         if (scaled := self._scaled(op, user)) is not None:
             return scaled
+        if self.is_window and (part := _steps_of(op)) is not None:
+            value = self.add(
+                part.node, op.name, [self.value(op.inputs[0], user)], False, **part.fields
+            )
+            dims = list(op.outputs[0].shape[1:])
+            return self.add("reshape", f"{op.name}_shape", [value], False, dims=dims)
         if op.type in layers.COMBINES and op.inputs[0].shape == op.inputs[1].shape:
             inputs = [self.value(x, user) for x in op.inputs]
             return self.add(
@@ -514,6 +520,44 @@ def _split(
         return args[0], args[1:], kwargs
     first = next(iter(inspect.signature(layer.call).parameters))
     return kwargs[first], (), {name: value for name, value in kwargs.items() if name != first}
+
+
+class _Part(NamedTuple):
+    """The node of a window for an operation on steps, and its fields."""
+
+    node: str
+    fields: dict[str, Any]
+
+
+def _steps_of(op: tf.Operation) -> _Part | None:
+    """The _Part of the mean or the maximum over the steps, or of steps in a row such as x[:, -1]; or None."""
+    shape = op.inputs[0].shape if op.inputs else tf.TensorShape(None)
+    if op.type in ("Mean", "Max") and shape.rank == 3:
+        axes = np.ravel(tf.get_static_value(op.inputs[1])).tolist()
+        function = "average" if op.type == "Mean" else "maximum"
+        fields = {"function": function, "width": shape[1], "stride": 1, "padding": [0, 0]}
+        return _Part("pool", fields) if axes in ([1], [-2]) else None
+    if op.type != "StridedSlice" or (shape.rank or 0) < 2 or op.outputs[0].shape.rank < 1:
+        return None
+    begins, ends, strides = (tf.get_static_value(tensor) for tensor in op.inputs[1:])
+    if any(one is None for one in (begins, ends, strides)):
+        return None
+    masks = {name: int(op.get_attr(f"{name}_mask")) for name in ("begin", "end", "shrink_axis")}
+    if op.get_attr("ellipsis_mask") or op.get_attr("new_axis_mask"):
+        return None
+    steps = range(shape[1])
+    for axis, (begin, end, stride) in enumerate(zip(begins, ends, strides)):
+        first, last, alone = (bool(mask >> axis & 1) for mask in masks.values())
+        part = slice(None if first else int(begin), None if last else int(end), int(stride))
+        if axis == 1 and alone:
+            steps = steps[int(begin) :][:1]
+        elif axis == 1:
+            steps = steps[part]
+        elif alone or part != slice(None, None, 1):
+            return None
+    if len(steps) == 0 or steps.step != 1:
+        return None
+    return _Part("crop", {"begin": steps.start, "count": len(steps)})
 
 
 class _Scaling(NamedTuple):
