@@ -93,9 +93,10 @@ class Exported(Shown):
 
 def export(
     model: keras.Model,
-    path: str | os.PathLike,
+    filepath: str | os.PathLike,
     format: str | None = None,
     *,
+    overwrite: bool = False,
     batch_size: int | None = None,
     time: int | None = None,
     input_signature: Any = None,
@@ -116,11 +117,13 @@ def export(
 
     Args:
         model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
-        path: The file, or for 'tf_saved_model' the folder. It must not exist. '~' is the home folder.
-            Its parent folders are created. After an error or Ctrl-C there is no file.
+        filepath: The file, or for 'tf_saved_model' the folder. '~' is the home folder.
+            Its parent folders are created. After an error or Ctrl-C there is no new file.
         format: 'tf_saved_model', 'onnx', 'litert', 'openvino', or 'rnn' for tf_rnn_ops.stepper. None takes the one of the end of
-            `path`: .onnx, .tflite, .xml or .rnn, and 'tf_saved_model' if it has none or a version such as .1. The
+            `filepath`: .onnx, .tflite, .xml or .rnn, and 'tf_saved_model' if it has none or a version such as .1. The
             last three need the extra of that name: pip install 'tf_rnn_ops[onnx]'.
+        overwrite: Whether a file or folder of that name is replaced, after the new file was checked. If False, it
+            is an error.
         batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
             except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
             stateful model has one B.
@@ -154,14 +157,14 @@ def export(
         An Exported. A shell or a notebook shows its table if it has not been printed.
 
     Raises:
-        TypeError: model is not a Keras 3 model, path is not a path, verify is not a bool, or print_fn is not a
-            function.
+        TypeError: model is not a Keras 3 model, filepath is not a path, overwrite or verify is not a bool, or
+            print_fn is not a function.
         ValueError: model is not built, or cannot be written in this format; format or weight_format is unknown,
-            or the end of path is that of another format or of none; input_signature, batch_size, time or the batch
+            or the end of filepath is that of another format or of none; input_signature, batch_size, time or the batch
             does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
             Keras computes wrongly; or the outputs differ by more than the tolerance.
-        FileExistsError: path exists.
-        OSError: path cannot be written.
+        FileExistsError: filepath exists, and overwrite is False.
+        OSError: filepath cannot be written.
         ImportError: A package that the format needs is not installed.
 
     Example:
@@ -175,10 +178,13 @@ def export(
         >>> [layer.target_op for layer in report.layers], report.difference < 1e-6
         (['LayerRNNPacked'], True)
     """
-    _check_types(model, path, print_fn)
+    environment.check_model(model)
+    checks.check_path("filepath", filepath)
+    checks.check_bool("overwrite", overwrite)
+    checks.check_print_fn(print_fn)
     checks.check_open_sizes(batch_size=batch_size, time=time)
     _check_verify(verify, verify_inputs, tolerance)
-    target = pathlib.Path(path).expanduser()
+    target = pathlib.Path(filepath).expanduser()
     format = formats.of(target, format)
     options = formats.options(format, weight_format, opset)
     if format == formats.RNN and not streaming:
@@ -192,7 +198,7 @@ def export(
     if isinstance(verify_inputs, (str, os.PathLike)):
         verify_inputs = signatures.batch_of_file(verify_inputs, signature)
     with (
-        atomic_write.atomic_write(target) as unfinished,
+        atomic_write.atomic_write(target, overwrite) as unfinished,
         tempfile.TemporaryDirectory() as folder,
         Progress(print_fn) as progress,
     ):
@@ -257,17 +263,8 @@ def _why_not_run(verify: bool, format: str) -> str:
     return "The file was not run." if not verify else formats.why_not_run(format)
 
 
-def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
-    environment.check_model(model)
-    checks.check_path(path)
-    checks.check_print_fn(print_fn)
-
-
 def _check_verify(verify: Any, verify_inputs: Any, tolerance: Any) -> None:
     checks.check_tolerance(tolerance)
-    if not isinstance(verify, bool):
-        raise TypeError(
-            f"verify must be True or False, but it is a {type(verify).__name__}: verify_inputs takes a batch."
-        )
+    checks.check_bool("verify", verify, ": verify_inputs takes a batch")
     if verify_inputs is not None and not verify:
         raise ValueError("verify_inputs has no effect with verify=False: leave out one of the two.")
