@@ -16,10 +16,7 @@ def test_the_table(capsys):
             keras.Input((None, 3)),
             keras.layers.Bidirectional(inner, name="both"),
             module.PeepholeLSTM(2, return_sequences=True, recurrent_dropout=0.5, name="dropping"),
-            module.GRU(2, return_sequences=True, unroll=True, name="before"),
-            module.SimpleRNN(2, return_sequences=True, activation="elu", name="elu"),
             module.CudnnLSTM(2, return_sequences=True, name="stack"),
-            module.PeepholeLSTM(2, return_sequences=True, name="peephole"),
             keras.layers.RNN(keras.layers.LSTMCell(2), return_sequences=True, name="cell"),
             keras.layers.LSTM(2, name="stock"),
             keras.layers.Dense(1, name="dense"),
@@ -30,28 +27,18 @@ def test_the_table(capsys):
         ("both/forward_lstm", "LSTM", "fused"),
         ("both/backward_lstm", "LSTM", "fused"),
         ("dropping", "PeepholeLSTM", "fused, keras in training"),
-        ("before", "GRU", "keras"),
-        ("elu", "SimpleRNN", "keras"),
         ("stack", "CudnnLSTM", "fused"),
-        ("peephole", "PeepholeLSTM", "fused"),
         ("cell", "RNN", "keras"),
         ("stock", "LSTM", "keras"),
     ]
     why = {row.layer: row.reason for row in rows}
     assert why["both/forward_lstm"] == "" and "every step" in why["dropping"]
-    assert "unroll" in why["before"] and "activation=elu" in why["elu"]
     assert "convert" in why["cell"] and "convert" in why["stock"]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["layer", "class", "path", "reason"]
     assert len(lines) == 1 + len(rows) + len(rows.notes)
     for line, row in zip(lines[1:], rows):
         assert line.startswith(row.layer) and line.endswith(row.reason)
-
-
-def test_one_time_step():
-    model = keras.Sequential([keras.Input((1, 3)), tf_rnn_ops.keras.PeepholeLSTM(2)])
-    row = explain(model, print_fn=None)[0]
-    assert row.path == "keras" and "one time step" in row.reason
 
 
 def test_subclasses():

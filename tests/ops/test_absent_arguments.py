@@ -71,7 +71,7 @@ def calls():
     }
 
 
-NAMES = [name for name in raw_ops.__all__ if not name.endswith("Output")]
+NAMES = raw_ops.__all__
 OPTIONAL = {
     "LayerRNN": ["bias", "projection", "peepholes", "layer_norm", "sequence_lengths"]
     + ["input_mask", "recurrent_mask", "seed"],

@@ -38,7 +38,12 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "model", help="a .keras file, as model.save() writes it, or the folder of a SavedModel"
     )
-    parser.add_argument("target", help="file or folder to write; must not exist yet")
+    parser.add_argument("target", help="file or folder to write")
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace a file or folder of that name (default: an error)",
+    )
     parser.add_argument(
         "--format",
         choices=formats.FORMATS,
@@ -134,7 +139,7 @@ def _export_saved_model(
     signature = options.signature or recurrent_nodes.DEFAULT
     module = formats.writer(name)
     lines = [f"{target}: {name}"]
-    with atomic_write.atomic_write(target) as unfinished:
+    with atomic_write.atomic_write(target, options.overwrite) as unfinished:
         layers = module.write(str(model), str(unfinished), signature=signature, **arguments)
         layers += recurrent_nodes.loops_of(str(model), signature, arguments["loops"])
         if name in formats.ONE_NAMESPACE:
@@ -166,6 +171,7 @@ def _export_keras(
         "streaming": options.streaming,
     }
     arguments |= {
+        "overwrite": options.overwrite,
         "verify": not options.no_verify,
         "verify_inputs": options.verify_inputs,
         "tolerance": options.tolerance,

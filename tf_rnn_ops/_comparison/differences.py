@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tf_rnn_ops._python.one_line import one_line
+
 # Larger numbers are those of masks, such as -1e9 for logits, and do not count for the scale of an output.
 _OF_MASKS = 1e6
 # The part of the numbers of an output that are below its scale.
@@ -13,11 +15,13 @@ _BELOW = 0.9
 
 _Array = npt.NDArray[Any]
 
-ADVICE = (
-    "Give a suitable batch as verify_inputs (--verify-inputs FILE.npz in the command), or leave out the check "
-    "with verify=False (--no-verify)."
-)
-"""The sentence for models that do not run on made-up inputs."""
+
+def not_run(what: str, inputs: str, error: Exception) -> ValueError:
+    """The error for a model or a file that does not run on inputs, such as 'on x [2, 3]'."""
+    return ValueError(
+        f"{what} does not run {inputs}: {one_line(error)} Give a suitable batch as verify_inputs (--verify-inputs "
+        "FILE.npz in the command), or leave out the check with verify=False (--no-verify)."
+    )
 
 
 def array_of(value: Any) -> _Array:

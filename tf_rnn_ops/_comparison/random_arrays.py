@@ -46,17 +46,22 @@ def array(
         return (rng.standard_normal(sizes) + 1j * rng.standard_normal(sizes)).astype(dtype)
     if "float" in dtype.name:
         return rng.standard_normal(sizes).astype(dtype)
+    return _drawn(rng, _values(dtype, len(sizes), integers), sizes, dtype)
+
+
+def _values(dtype: np.dtype, rank: int, integers: Sequence[int] | None) -> npt.ArrayLike:
+    """The values of an array of booleans or integers of some dimensions. `integers`: see array()."""
     if dtype.kind == "b":  # with two dimensions it may be a mask
-        return _drawn(rng, (True, False) if len(sizes) > 2 else (True,), sizes, dtype)
+        return (True, False) if rank > 2 else (True,)
     if dtype.kind not in "iu":  # of 4 bits
-        return _drawn(rng, _INTEGERS, sizes, dtype)
+        return _INTEGERS
     limits = np.iinfo(dtype)
     if integers is None:
-        whole = len(sizes) > 2 and dtype.itemsize <= 2
+        whole = rank > 2 and dtype.itemsize <= 2
         integers = range(limits.min, limits.max + 1) if whole else _INTEGERS
     allowed = np.asarray(integers)
     allowed = allowed[(allowed >= limits.min) & (allowed <= limits.max)]
-    return _drawn(rng, allowed if allowed.size else _INTEGERS, sizes, dtype)
+    return allowed if allowed.size else _INTEGERS
 
 
 def least_steps(shapes: Iterable[Sequence[int | None]], default: int) -> int:

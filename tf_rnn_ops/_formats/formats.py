@@ -77,7 +77,7 @@ class Writer(Protocol):
         """
 
 
-def check_name(name: str) -> None:
+def _check_name(name: str) -> None:
     """Raises ValueError for a format that is not in FORMATS."""
     if name not in FORMATS:
         raise ValueError(f"format must be one of {list(FORMATS)}, but it is {name!r}.")
@@ -93,18 +93,18 @@ def of(path: pathlib.Path, name: str | None) -> str:
     if name is None:
         if by_end is None and path.suffix and not _VERSION.fullmatch(path.suffix):
             raise ValueError(
-                f"path must end in {', '.join(_ENDS)}, or have no ending for the folder of a SavedModel, but it ends in "
+                f"filepath must end in {', '.join(_ENDS)}, or have no ending for the folder of a SavedModel, but it ends in "
                 f"{path.suffix!r}. With a format it may have any ending, such as 'tf_saved_model' for a folder."
             )
         name = by_end or SAVED_MODEL
-    check_name(name)
+    _check_name(name)
     if by_end not in (None, name):
         raise ValueError(
             f"The end of {path.name!r} is that of the format {by_end!r}, but format is {name!r}."
         )
     if name == "openvino" and path.suffix != ".xml":  # OpenVINO writes no other name
         raise ValueError(
-            f"path must end in .xml for the format 'openvino', but it is {path.name!r}."
+            f"filepath must end in .xml for the format 'openvino', but it is {path.name!r}."
         )
     return name
 
@@ -166,7 +166,7 @@ def writer(name: str) -> Writer:
         ValueError: The format is unknown.
         ImportError: A package that write() imports is not installed.
     """
-    check_name(name)
+    _check_name(name)
     if lacks := _lacks(name, _TO_WRITE):
         raise ImportError(f"The format {name!r} needs {lacks}")
     return cast(Writer, importlib.import_module(f"tf_rnn_ops._formats.{name.removeprefix('tf_')}"))

@@ -40,10 +40,18 @@ def check_tolerance(tolerance: Any) -> None:
         raise ValueError(f"tolerance must be a number from 0 on or None, but it is {tolerance!r}.")
 
 
-def check_path(path: Any) -> None:
+def check_path(name: str, path: Any) -> None:
     """Raises TypeError unless the argument is a path."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path must be a path, but it is {path!r}.")
+        raise TypeError(f"{name} must be a path, but it is {path!r}.")
+
+
+def check_bool(name: str, value: Any, advice: str = "") -> None:
+    """Raises TypeError unless the argument is True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(
+            f"{name} must be True or False, but it is a {type(value).__name__}{advice}."
+        )
 
 
 def check_print_fn(print_fn: Any) -> None:

@@ -34,7 +34,7 @@ def cell_prefix(layer, cell_name, direction, backward):
 
 
 @dataclasses.dataclass(frozen=True)
-class OneKernelFormat:
+class _OneKernelFormat:
     """Cells with one kernel and one bias.
 
     Attributes:
@@ -96,7 +96,7 @@ class OneKernelFormat:
         return [self.gates * num_units]
 
 
-class GruFormat:
+class _GruFormat:
     """Cells with a kernel for the gates r, u and two for the candidate."""
 
     gates = 3
@@ -159,9 +159,9 @@ class GruFormat:
         return [2 * num_units]
 
 
-FORMATS: dict[str, OneKernelFormat | GruFormat] = {
-    "lstm": OneKernelFormat(4, "cudnn_compatible_lstm_cell", order("buffer", "tensorflow_1", 4)),
-    "gru": GruFormat(),
-    "rnn_tanh": OneKernelFormat(1, "basic_rnn_cell", (0,)),
-    "rnn_relu": OneKernelFormat(1, "basic_rnn_cell", (0,)),
+FORMATS: dict[str, _OneKernelFormat | _GruFormat] = {
+    "lstm": _OneKernelFormat(4, "cudnn_compatible_lstm_cell", order("buffer", "tensorflow_1", 4)),
+    "gru": _GruFormat(),
+    "rnn_tanh": _OneKernelFormat(1, "basic_rnn_cell", (0,)),
+    "rnn_relu": _OneKernelFormat(1, "basic_rnn_cell", (0,)),
 }

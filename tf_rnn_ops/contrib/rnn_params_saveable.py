@@ -29,6 +29,26 @@ def _shown_as(signature):
     return decorate
 
 
+def _arguments(*args, **kwargs):
+    """{name: value} of the arguments of RNNParamsSaveable.__init__ in any version of TensorFlow 1.
+
+    Raises:
+        TypeError: The arguments fit neither signature.
+    """
+    has_model = "cudnn_rnn" in kwargs or isinstance((*args, None)[1], CudnnRNNModel)
+    bound = (_LATER if has_model else _EARLY).bind(*args, **kwargs)
+    bound.apply_defaults()
+    arguments = bound.arguments
+    if has_model and not isinstance(arguments["cudnn_rnn"], CudnnRNNModel):
+        raise TypeError(
+            f"cudnn_rnn must be a model of contrib, but it is {arguments['cudnn_rnn']!r}."
+        )
+    variables = arguments["param_variables"]
+    if not isinstance(variables, (list, tuple)) or not variables:
+        raise TypeError(f"param_variables must be a list of variables, but it is {variables!r}.")
+    return arguments
+
+
 class RNNParamsSaveable(_saveable_base.TransformedSaveable):
     """Saves an opaque buffer under the early names of TensorFlow 1, and restores it.
 
@@ -74,26 +94,15 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
             TypeError: The arguments fit neither signature.
             ValueError: The functions do not fit the model.
         """
-        has_model = "cudnn_rnn" in kwargs or (args and isinstance(args[0], CudnnRNNModel))
-        bound = (_LATER if has_model else _EARLY).bind(self, *args, **kwargs)
-        bound.apply_defaults()
-        arguments = bound.arguments
+        arguments = _arguments(self, *args, **kwargs)
         self._model = arguments.get("cudnn_rnn")
-        if has_model and not isinstance(self._model, CudnnRNNModel):
-            raise TypeError(f"cudnn_rnn must be a model of contrib, but it is {self._model!r}.")
-        if (
-            not isinstance(arguments["param_variables"], (list, tuple))
-            or not arguments["param_variables"]
-        ):
-            raise TypeError(
-                f"param_variables must be a list of variables, but it is "
-                f"{arguments['param_variables']!r}."
-            )
         self._params_to_canonical = arguments["params_to_canonical"]
         self._canonical_to_params = arguments["canonical_to_params"]
         self.variables = _saveable_base.as_variables(arguments["param_variables"])
-        self._as_cells = has_model and (
-            self._model.direction == "unidirectional" and self._model.rnn_mode in ("lstm", "gru")
+        self._as_cells = (
+            self._model is not None
+            and self._model.direction == "unidirectional"
+            and self._model.rnn_mode in ("lstm", "gru")
         )
         if self._as_cells:
             self._format = _formats.FORMATS[self._model.rnn_mode]

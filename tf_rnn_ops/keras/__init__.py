@@ -53,7 +53,6 @@ __all__ = [
     "export",
     "from_onnx",
     "hard_sigmoid_keras2",
-    "layers",
     "restore",
     "stepper",
 ]

@@ -13,7 +13,7 @@ from tf_rnn_ops.keras.layers.cell_layer import CellLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.native import loader
 
-OURS = (LSTM, GRU, SimpleRNN, RNN, CellLayer)
+_OURS = (LSTM, GRU, SimpleRNN, RNN, CellLayer)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
 FUSED = "fused"  # all steps in one op of this package
@@ -79,7 +79,7 @@ def is_stack(layer: keras.layers.Layer) -> bool:
 
 def is_ours(layer: keras.layers.Layer) -> bool:
     """Whether a recurrent layer is one of this package, which runs on the op without accelerate()."""
-    return is_stack(layer) or isinstance(layer, OURS)
+    return is_stack(layer) or isinstance(layer, _OURS)
 
 
 def path_of(layer: keras.layers.Layer, compiled: bool, time: int | None) -> tuple[str, str]:
@@ -111,14 +111,14 @@ def path_of(layer: keras.layers.Layer, compiled: bool, time: int | None) -> tupl
 def _class_reason(layer: keras.layers.Layer) -> str | None:
     """Tells why the class of a layer never runs on ops, also under accelerate(); None if it may."""
     # WHY type(): isinstance(layer, RNN) is true for every recurrent layer of Keras.
-    if isinstance(layer, (*OURS, *_STOCK)) or type(layer) is keras.layers.RNN:
+    if isinstance(layer, (*_OURS, *_STOCK)) or type(layer) is keras.layers.RNN:
         return None
     return f"there is no op for a layer of class {type(layer).__name__}"
 
 
 def _stock_reason(layer: keras.layers.Layer) -> str | None:
     """Tells that a layer of Keras runs as Keras's until the user changes that; None if it runs on ops."""
-    if isinstance(layer, OURS) or switch.active():
+    if isinstance(layer, _OURS) or switch.active():
         return None
     if type(layer) in (*_STOCK, keras.layers.RNN):
         return "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"

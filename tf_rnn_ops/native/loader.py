@@ -24,7 +24,7 @@ _INSTALL = (
 )
 
 
-def supported_tensorflows() -> list[str]:
+def _supported_tensorflows() -> list[str]:
     """Returns the minor versions of TensorFlow that this installation has libraries for."""
     prefix = f"{_OPS}.tf"
     minors = [path.name[len(prefix) : -len(".so")] for path in _FOLDER.glob(f"{prefix}*.so")]
@@ -54,7 +54,7 @@ def import_tensorflow() -> ModuleType:
         import tensorflow as tf
     except Exception as error:  # a broken installation raises errors of any kind
         raise ImportError(
-            f"tf_rnn_ops needs TensorFlow {_any_of(supported_tensorflows() or TENSORFLOW)}, which "
+            f"tf_rnn_ops needs TensorFlow {_any_of(_supported_tensorflows() or TENSORFLOW)}, which "
             f"cannot be imported: {one_line(error)} Install it with: pip install 'tf_rnn_ops[cpu]', or "
             "'tf_rnn_ops[gpu]' for a machine with a GPU."
         ) from error
@@ -117,7 +117,7 @@ def c_functions(name: str) -> ctypes.CDLL:
 
 def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
     """Why there is no library at `path`, and the remedy."""
-    built = supported_tensorflows()
+    built = _supported_tensorflows()
     if not built and (reason := _another_system()):
         return reason
     fitting = built or TENSORFLOW

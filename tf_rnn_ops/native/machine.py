@@ -38,7 +38,7 @@ def name() -> str:
     return f"{text} ({more})"
 
 
-def usable_cores() -> int:
+def _usable_cores() -> int:
     """The number of cores that this process may use. Systems without affinities, such as macOS, allow all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -47,7 +47,7 @@ def usable_cores() -> int:
 
 def processor() -> str:
     """The name of the processor and the number of cores that this process may use."""
-    return f"{name()}, {usable_cores()} usable cores"
+    return f"{name()}, {_usable_cores()} usable cores"
 
 
 def features() -> str:
@@ -84,4 +84,4 @@ def threads(tf: ModuleType) -> str:
         return f"{count} within an op"
     if number := os.environ.get("TF_NUM_INTRAOP_THREADS"):
         return f"{number} within an op (TF_NUM_INTRAOP_THREADS)"
-    return f"{usable_cores()} within an op (TensorFlow's default)"
+    return f"{_usable_cores()} within an op (TensorFlow's default)"

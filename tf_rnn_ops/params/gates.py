@@ -7,7 +7,7 @@ gate, update gate (z in Keras and ONNX) and candidate of a GRU. A simple RNN has
 import numpy as np
 
 # {format: {number of gates: the gates in their order}}.
-ORDERS = {
+_ORDERS = {
     "buffer": {4: "ifco", 3: "ruh", 1: "h"},  # of the CudnnRNN ops
     "keras": {4: "ifco", 3: "urh", 1: "h"},  # and LayerRNN, BlockLSTMV2, CuDNNLSTM and CuDNNGRU
     "onnx": {4: "iofc", 3: "urh", 1: "h"},
@@ -26,11 +26,11 @@ def order(source: str, target: str, gates: int) -> tuple[int, ...]:
     """For each gate of a format its number in another one.
 
     Args:
-        source: The format that has the gates, one of ORDERS.
+        source: The format that has the gates, one of _ORDERS.
         target: The format that gets them.
         gates: The number of gates of the cell.
     """
-    return tuple(map(ORDERS[source][gates].index, ORDERS[target][gates]))
+    return tuple(map(_ORDERS[source][gates].index, _ORDERS[target][gates]))
 
 
 def reorder(stacked: np.ndarray, source: str, target: str) -> np.ndarray:
@@ -40,4 +40,4 @@ def reorder(stacked: np.ndarray, source: str, target: str) -> np.ndarray:
 
 def of_modes(form: str) -> dict[str, str]:
     """{rnn_mode: its gates in the order of a format}."""
-    return {mode: ORDERS[form][count] for mode, count in COUNTS.items()}
+    return {mode: _ORDERS[form][count] for mode, count in COUNTS.items()}

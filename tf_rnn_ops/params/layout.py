@@ -17,7 +17,7 @@ from tf_rnn_ops.params import gates
 GATES = {
     mode: tuple(gates.of_modes("buffer")[mode]) for mode in ("rnn_relu", "rnn_tanh", "lstm", "gru")
 }
-INPUT_MODES = ("linear_input", "skip_input", "auto_select")
+_INPUT_MODES = ("linear_input", "skip_input", "auto_select")
 DIRECTIONS = ("unidirectional", "bidirectional")
 
 
@@ -130,7 +130,7 @@ class Layout:
         for name in ("num_layers", "num_units", "input_size"):
             self._resolve(name, checks.at_least(name, getattr(self, name), 1))
         _one_of("direction", self.direction, DIRECTIONS)
-        _one_of("input_mode", self.input_mode, INPUT_MODES)
+        _one_of("input_mode", self.input_mode, _INPUT_MODES)
         self._resolve("num_proj", self._checked_projection(self.num_proj))
         self._resolve("input_mode", self._resolved_input_mode())
 

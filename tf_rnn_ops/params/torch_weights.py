@@ -1,7 +1,7 @@
 """Conversion from and to state dicts of PyTorch's LSTM, GRU and RNN modules, without importing torch."""
 
 import re
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,55 +64,118 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
     _check_not_computed(state_dict, prefix)
     if module is not None:
         rnn_mode = _mode_of_module(module, prefix, rnn_mode)
-    tensors = _select(state_dict, prefix)
-    parts = [match.groups() for match in map(_NAME.fullmatch, tensors) if match]
-    num_layers = 1 + max(int(layer) for _, layer, _ in parts)
-    suffixes = ["", "_reverse"] if any(reverse for _, _, reverse in parts) else [""]
-    has_bias = any(kind.startswith("bias") for kind, _, _ in parts)
-    projects = any(kind == "weight_hr" for kind, _, _ in parts)
+    tensors = _Tensors(prefix, _select(state_dict, prefix))
+    sizes = _sizes_of(tensors, rnn_mode)
+    cells = [
+        _cell(tensors, sizes, layer, suffix)
+        for layer in range(sizes.num_layers)
+        for suffix in sizes.suffixes
+    ]
+    return converted(sizes.rnn_mode, cells, len(sizes.suffixes))
 
-    def get(name: str, rank: int) -> np.ndarray:
-        if name not in tensors:
+
+class _Tensors(NamedTuple):
+    """The tensors of a module by their names without the prefix."""
+
+    prefix: str
+    by_name: dict[str, Any]
+
+    def get(self, name: str, rank: int) -> np.ndarray:
+        """A tensor as an array.
+
+        Raises:
+            ValueError: There is no such tensor, or it has another number of dimensions.
+        """
+        if name not in self.by_name:
             raise ValueError(
-                f"state_dict has no {prefix}{name}, which belongs to the other tensors."
+                f"state_dict has no {self.prefix}{name}, which belongs to the other tensors."
             )
-        return as_array(f"{prefix}{name}", tensors[name], rank)
+        return as_array(f"{self.prefix}{name}", self.by_name[name], rank)
 
-    first = get("weight_hh_l0", rank=2)
-    hidden = first.shape[1]
-    units = get("weight_hr_l0", rank=2).shape[1] if projects else hidden
-    gates = gate_count(f"{prefix}weight_hh_l0", first.shape[0], units)
+
+class _Sizes(NamedTuple):
+    """The sizes of a module.
+
+    Attributes:
+        rnn_mode: The mode of the op.
+        num_layers: The number of layers.
+        suffixes: The end of the names of each direction.
+        gates: The number of gates.
+        units: The number of units.
+        hidden: The size of h: that of the projection, or the number of units.
+        input_size: The size of the input.
+        has_bias: Whether there are biases.
+        has_projection: Whether there are projections.
+    """
+
+    rnn_mode: str
+    num_layers: int
+    suffixes: tuple[str, ...]
+    gates: int
+    units: int
+    hidden: int
+    input_size: int
+    has_bias: bool
+    has_projection: bool
+
+    def shapes(self, layer: int) -> dict[str, tuple[int, ...]]:
+        """{kind of a weight: its shape in a layer}."""
+        rows = self.gates * self.units
+        shapes: dict[str, tuple[int, ...]] = {
+            "weight_ih": (rows, len(self.suffixes) * self.hidden if layer else self.input_size),
+            "weight_hh": (rows, self.hidden),
+        }
+        if self.has_projection:
+            shapes["weight_hr"] = (self.hidden, self.units)
+        if self.has_bias:
+            shapes.update(bias_ih=(rows,), bias_hh=(rows,))
+        return shapes
+
+
+def _sizes_of(tensors: _Tensors, rnn_mode: str | None) -> _Sizes:
+    """The sizes of a module with these tensors, from their names and the first layer."""
+    prefix = tensors.prefix
+    parts = [match.groups() for match in map(_NAME.fullmatch, tensors.by_name) if match]
+    kinds, layers, reversed_ = map(set, zip(*parts))
+    projects = "weight_hr" in kinds
+    recurrent = tensors.get("weight_hh_l0", rank=2)
+    hidden = recurrent.shape[1]
+    units = tensors.get("weight_hr_l0", rank=2).shape[1] if projects else hidden
+    gates = gate_count(f"{prefix}weight_hh_l0", recurrent.shape[0], units)
     mode = mode_of(gates, rnn_mode, f"{prefix}weight_hh_l0")
     if projects and mode != "lstm":
         raise ValueError(f"{prefix}weight_hr_l0 must belong to an LSTM, but the others to {mode}.")
-    input_size = get("weight_ih_l0", rank=2).shape[1]
+    return _Sizes(
+        rnn_mode=mode,
+        num_layers=1 + max(map(int, layers)),
+        suffixes=("", "_reverse") if "_reverse" in reversed_ else ("",),
+        gates=gates,
+        units=units,
+        hidden=hidden,
+        input_size=tensors.get("weight_ih_l0", rank=2).shape[1],
+        has_bias=not kinds.isdisjoint({"bias_ih", "bias_hh"}),
+        has_projection=projects,
+    )
 
-    def cell(layer: int, suffix: str) -> Cell:
-        where = f"_l{layer}{suffix}"
-        width = input_size if layer == 0 else len(suffixes) * hidden
-        shapes: dict[str, tuple[int, ...]] = {
-            "weight_ih": (gates * units, width),
-            "weight_hh": (gates * units, hidden),
-        }
-        if projects:
-            shapes["weight_hr"] = (hidden, units)
-        if has_bias:
-            shapes.update(bias_ih=(gates * units,), bias_hh=(gates * units,))
-        read = {
-            kind: check_shape(f"{prefix}{kind}{where}", get(f"{kind}{where}", len(shape)), shape)
-            for kind, shape in shapes.items()
-        }
-        zeros = np.zeros(gates * units, first.dtype)
-        return Cell(
-            read["weight_ih"].reshape(gates, units, width),
-            read["weight_hh"].reshape(gates, units, hidden),
-            read.get("bias_ih", zeros).reshape(gates, units),
-            read.get("bias_hh", zeros).reshape(gates, units),
-            read.get("weight_hr"),
+
+def _cell(tensors: _Tensors, sizes: _Sizes, layer: int, suffix: str) -> Cell:
+    where = f"_l{layer}{suffix}"
+    read = {
+        kind: check_shape(
+            f"{tensors.prefix}{kind}{where}", tensors.get(f"{kind}{where}", len(shape)), shape
         )
-
-    cells = [cell(layer, suffix) for layer in range(num_layers) for suffix in suffixes]
-    return converted(mode, cells, len(suffixes))
+        for kind, shape in sizes.shapes(layer).items()
+    }
+    gates, units = sizes.gates, sizes.units
+    kernel, recurrent = read["weight_ih"], read["weight_hh"]
+    zeros = np.zeros(gates * units, recurrent.dtype)
+    return Cell(
+        kernel.reshape(gates, units, kernel.shape[1]),
+        recurrent.reshape(gates, units, recurrent.shape[1]),
+        read.get("bias_ih", zeros).reshape(gates, units),
+        read.get("bias_hh", zeros).reshape(gates, units),
+        read.get("weight_hr"),
+    )
 
 
 def to_torch(

@@ -11,10 +11,10 @@ from tf_rnn_ops.native import tensorflow_first as _tensorflow_first  # noqa: F40
 # isort: split
 from tf_rnn_ops._python import lazy as _lazy
 from tf_rnn_ops.plain._block_lstm import block_lstm
-from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, cudnn_rnn
+from tf_rnn_ops.plain._cudnn_rnn import cudnn_rnn
 from tf_rnn_ops.plain._layer_rnn import layer_rnn
 from tf_rnn_ops.plain._quantized_layer_rnn import quantized_layer_rnn
 
-__all__ = ["CudnnRNNResult", "block_lstm", "cudnn_rnn", "layer_rnn", "quantized_layer_rnn"]
+__all__ = ["block_lstm", "cudnn_rnn", "layer_rnn", "quantized_layer_rnn"]
 
 __getattr__, __dir__ = _lazy.attach(__name__, __all__)

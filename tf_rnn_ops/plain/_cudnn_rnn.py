@@ -17,11 +17,6 @@ class CudnnRNNResult(NamedTuple):
         output: The outputs of all steps.
         output_h: The final h.
         output_c: The final c; a 0 if the network has no c.
-
-    Example:
-        >>> from tf_rnn_ops.plain import CudnnRNNResult
-        >>> CudnnRNNResult._fields
-        ('output', 'output_h', 'output_c')
     """
 
     output: Any

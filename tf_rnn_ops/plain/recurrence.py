@@ -279,7 +279,7 @@ class Recurrence:
         def gradient(*upstream: tf.Tensor) -> list[tf.Tensor]:
             before = [tf.concat([s[None], seq], 0)[:-1] for s, seq in zip(initial, states)]
             z = [*inputs, *before, *weights]
-            adjoint = self._backwards(z, upstream)
+            adjoint = self._linear(z, upstream, backwards=True)
             dinputs, dbefore, dweights = self.split(_vjp(self._new, z, z, adjoint))
             # The adjoint includes the gradients of the states between two steps.
             return [*dinputs, *(tf.reduce_sum(d[:1], 0) for d in dbefore), *dweights]
@@ -287,25 +287,20 @@ class Recurrence:
         states = _with_gradient(values, [*inputs, *initial, *weights], gradient)
         return states
 
-    def _backwards(self, z: list[tf.Tensor], upstream: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        values = self._loops.adjoint(self, _constants(z), _constants(upstream))
+    def _linear(
+        self, z: list[tf.Tensor], upstream: Sequence[tf.Tensor], backwards: bool
+    ) -> list[tf.Tensor]:
+        """The loop backwards or forwards over time. The derivative of each is the other, and a remainder."""
+        run = self._loops.adjoint if backwards else self._loops.tangent
+        values = run(self, _constants(z), _constants(upstream))
 
-        def gradient(*upstream_of_adjoint: tf.Tensor) -> list[tf.Tensor]:
-            tangent = self._forwards(z, upstream_of_adjoint)
-            return [*self._remainder(z, adjoint, tangent), *tangent]
+        def gradient(*upstream_of_result: tf.Tensor) -> list[tf.Tensor]:
+            other = self._linear(z, upstream_of_result, not backwards)
+            adjoint, tangent = (result, other) if backwards else (other, result)
+            return [*self._remainder(z, adjoint, tangent), *other]
 
-        adjoint = _with_gradient(values, [*z, *upstream], gradient)
-        return adjoint
-
-    def _forwards(self, z: list[tf.Tensor], upstream: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        values = self._loops.tangent(self, _constants(z), _constants(upstream))
-
-        def gradient(*upstream_of_tangent: tf.Tensor) -> list[tf.Tensor]:
-            adjoint = self._backwards(z, upstream_of_tangent)
-            return [*self._remainder(z, adjoint, tangent), *adjoint]
-
-        tangent = _with_gradient(values, [*z, *upstream], gradient)
-        return tangent
+        result = _with_gradient(values, [*z, *upstream], gradient)
+        return result
 
     def _remainder(
         self, z: list[tf.Tensor], adjoint: list[tf.Tensor], tangent: list[tf.Tensor]
@@ -390,19 +385,9 @@ def _loop(
         for e, c in zip(shapes, carried)
     ]
 
-    def item(handle: tf.Tensor, t: tf.Tensor, sequence: tf.Tensor) -> tf.Tensor:
-        element = tf.raw_ops.TensorListGetItem(
-            input_handle=handle,
-            index=t,
-            element_shape=tf.constant([-1 if n is None else n for n in sequence.shape[1:]]),
-            element_dtype=sequence.dtype,
-        )
-        element.set_shape(sequence.shape[1:])
-        return element
-
     def body(k: Any, carried: list[tf.Tensor], written: list[tf.Tensor]) -> Any:
         t = steps - 1 - k if reverse else k
-        results, carried = step([item(r, t, s) for r, s in zip(read, sequences)], carried)
+        results, carried = step([_item(r, t, s) for r, s in zip(read, sequences)], carried)
         written = [
             tf.raw_ops.TensorListSetItem(input_handle=w, index=t, item=r)
             for w, r in zip(written, results)
@@ -415,14 +400,27 @@ def _loop(
         (tf.constant(0), list(carried), written),
         maximum_iterations=steps,
     )
-    stacked = []
-    for handle, shape, c in zip(written, shapes, carried):
-        results = tf.raw_ops.TensorListStack(
+    stacked = [
+        tf.raw_ops.TensorListStack(
             input_handle=handle,
             element_shape=shape,
             element_dtype=c.dtype,
             num_elements=-1 if isinstance(steps, tf.Tensor) else steps,
         )
-        results.set_shape([sequences[0].shape[0], sequences[0].shape[1], c.shape[1]])
-        stacked.append(results)
+        for handle, shape, c in zip(written, shapes, carried)
+    ]
+    for results, c in zip(stacked, carried):
+        results.set_shape([*sequences[0].shape[:2], c.shape[1]])
     return stacked
+
+
+def _item(handle: tf.Tensor, t: tf.Tensor, sequence: tf.Tensor) -> tf.Tensor:
+    """Step t of a list that was made of a sequence."""
+    element = tf.raw_ops.TensorListGetItem(
+        input_handle=handle,
+        index=t,
+        element_shape=tf.constant([-1 if n is None else n for n in sequence.shape[1:]]),
+        element_dtype=sequence.dtype,
+    )
+    element.set_shape(sequence.shape[1:])
+    return element

@@ -11,15 +11,13 @@ from tf_rnn_ops.native import tensorflow_first as _tensorflow_first  # noqa: F40
 from tf_rnn_ops._comparison.differences import Comparison
 from tf_rnn_ops._python import lazy as _lazy
 from tf_rnn_ops.portable._openvino_extensions import openvino_extensions
-from tf_rnn_ops.portable._report import Change, Kept, Report
+from tf_rnn_ops.portable._report import Report
 from tf_rnn_ops.portable._rewrite import rewrite_graph_def
 from tf_rnn_ops.portable._saved_model import rewrite_saved_model
 from tf_rnn_ops.portable._verify import verify_graph_def, verify_saved_model
 
 __all__ = [
-    "Change",
     "Comparison",
-    "Kept",
     "Report",
     "openvino_extensions",
     "rewrite_graph_def",

@@ -1,6 +1,7 @@
 """The decision of an exporter on a forward node."""
 
-from typing import Any, Callable, NamedTuple, Sequence
+import dataclasses
+from typing import Any, Callable, ClassVar, NamedTuple, Sequence
 
 import tensorflow as tf
 
@@ -51,21 +52,44 @@ class NodeInfo(NamedTuple):
         return shape if shape is not None and len(shape) == 3 else [None] * 3
 
 
-class Replacement(NamedTuple):
-    """A function for a node.
+@dataclasses.dataclass(frozen=True)
+class Keep:
+    """The node does not change.
+
+    Attributes:
+        name: The node of the format that it becomes later.
+    """
+
+    name: str
+    reason: ClassVar[str] = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """The node becomes ordinary ops.
+
+    Attributes:
+        reason: Why there is no other node for it; empty if ordinary ops are the best choice.
+        name: The name of these ops, if they are not a loop.
+    """
+
+    reason: str
+    name: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Replace:
+    """The node becomes a function.
 
     Attributes:
         function: A function of the tensors of NodeInfo.shapes. It returns the first outputs of the op, except
             the reserve space.
-        name: The name of the replacement in the report.
+        name: The name of the function.
     """
 
     function: Callable[..., Sequence[Any]]
     name: str
+    reason: ClassVar[str] = ""
 
 
-KEEP = "keep"
-"""The decision for a node that does not change."""
-
-Decision = Replacement | str
-"""A Replacement, KEEP, or the reason why the node becomes ordinary ops."""
+Decision = Keep | Loop | Replace

@@ -142,7 +142,7 @@ def plain_block(*tensors: Any, use_peephole: bool, cell_clip: float) -> list[Any
 def replacement(
     *tensors: Any, function: Callable[..., Sequence[Any]], dtype: tf.DType, num_outputs: int
 ) -> list[Any]:
-    """The function of a Replacement, with empty reserve spaces."""
+    """The function of a Replace, with empty reserve spaces."""
     reserves = [_reserve_space(dtype, False), tf.zeros([], tf.int8)]
     return [*function(*tensors), *reserves][:num_outputs]
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tf_rnn_ops.plain.sizes import UnknownSize
 from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_plain
-from tf_rnn_ops.portable._decision import KEEP, Decision, NodeInfo
+from tf_rnn_ops.portable._decision import Decision, Loop, NodeInfo
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 from tf_rnn_ops.portable._reads import Reads
 from tf_rnn_ops.portable._report import Change, Kept, Report
@@ -73,7 +73,7 @@ def rewrite(
     graph_def: Any,
     inference: bool = False,
     clear_devices: bool = False,
-    decide: Callable[[NodeInfo], Decision] = lambda info: "",
+    decide: Callable[[NodeInfo], Decision] = lambda info: Loop(""),
 ) -> tuple[Any, Report]:
     """rewrite_graph_def() with a decision on each node.
 
@@ -120,7 +120,7 @@ def _rewrite(node: Any, place: Place, report: Report) -> None:
     except (_nodes.CannotRewrite, UnknownSize) as reason:
         report.kept.append(Kept(place.name, node.name, op, str(reason)))
     else:
-        if replacement != KEEP:
+        if replacement is not None:
             report.changed.append(Change(place.name, node.name, op, replacement))
 
 

@@ -4,7 +4,7 @@ from typing import Any, Callable, NamedTuple
 
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable import _functions, _nodes, _sizes
-from tf_rnn_ops.portable._decision import KEEP, NodeInfo, Replacement
+from tf_rnn_ops.portable._decision import Keep, NodeInfo, Replace
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 from tf_rnn_ops.raw_ops.table import OPS, PREFIX, Op, signature
 
@@ -95,11 +95,11 @@ def concerns(node: Any) -> bool:
     return node.op in OPS and node.op.startswith("CudnnRNN")
 
 
-def to_plain(node: Any, place: Any) -> str:
+def to_plain(node: Any, place: Any) -> str | None:
     """Replaces a node of the _rewrite.Place by ordinary ops.
 
     Returns:
-        A description of the replacement; KEEP if an exporter chose to keep the node.
+        A description of the replacement; None if an exporter chose to keep the node.
 
     Raises:
         CannotRewrite: The node cannot be replaced.
@@ -139,10 +139,10 @@ def to_plain(node: Any, place: Any) -> str:
         read=place.reads.outputs(node, op.outputs),
     )
     decision = place.decide(info)
-    if decision == KEEP:
-        return KEEP
+    if isinstance(decision, Keep):
+        return None
     specs = _functions.specs(plain.op, plain.sizes, call["dtype"], shapes)
-    if isinstance(decision, Replacement):
+    if isinstance(decision, Replace):
         name = decision.name
         stand_in = place.stand_ins.make(
             f"{plain.network.rnn_mode}_replacement",

@@ -102,7 +102,7 @@ def _compare_signatures(
         arguments = {key: _argument(inputs, key, spec, rng, steps) for key, spec in specs.items()}
         results = []
         for signature, which in zip((s[name] for s in signatures), _WHICH):
-            with _explained(f"The {which} model's signature {name!r} does not run", arguments):
+            with _explained(f"The {which} model's signature {name!r}", arguments):
                 results.append(signature(**arguments))
         for output in sorted(results[0].keys() & results[1].keys()):
             pair = [result[output] for result in results]
@@ -157,7 +157,7 @@ def verify_graph_def(
             tf.import_graph_def(graph_def, name="")
             config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
             session = tf.compat.v1.Session(graph=graph, config=config)
-            with session, _explained(f"The {which} graph does not run", feeds):
+            with session, _explained(f"The {which} graph", feeds):
                 results.append(session.run([_tensor_name(name) for name in names], feeds))
     return [compare(name, *pair) for name, *pair in zip(names, *results, strict=True)]
 
@@ -197,14 +197,14 @@ def _loaded(which: str, load: Callable[..., Any], *arguments: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _explained(failure: str, arguments: Mapping[str, Any]) -> Iterator[None]:
+def _explained(what: str, arguments: Mapping[str, Any]) -> Iterator[None]:
     """Turns TensorFlow's errors into a ValueError with the arguments of the run."""
     try:
         yield
     except (tf.errors.OpError, KeyError, TypeError, ValueError) as error:
         shapes = ", ".join(f"{name} {list(np.shape(a))}" for name, a in arguments.items())
-        failure += f" on {shapes}" if shapes else " without inputs"
-        raise ValueError(f"{failure}: {one_line(error)} {differences.ADVICE}") from error
+        inputs = f"on {shapes}" if shapes else "without inputs"
+        raise differences.not_run(what, inputs, error) from error
 
 
 def _argument(

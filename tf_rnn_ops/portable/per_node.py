@@ -6,7 +6,7 @@ from typing import Any, Callable
 from tf_rnn_ops.portable import _rewrite
 from tf_rnn_ops.portable._adding import Adding, hosts
 from tf_rnn_ops.portable._block_versions import as_ours
-from tf_rnn_ops.portable._decision import KEEP, Decision, NodeInfo, Replacement
+from tf_rnn_ops.portable._decision import Decision, Keep, Loop, NodeInfo, Replace
 from tf_rnn_ops.portable._dequantize import dequantized
 from tf_rnn_ops.portable._functions import lengths_of_rows
 from tf_rnn_ops.portable._nodes import all_nodes, attribute, constant
@@ -15,11 +15,12 @@ from tf_rnn_ops.portable._report import Report
 from tf_rnn_ops.portable._saved_model import read, rewritten, write
 
 __all__ = [
-    "KEEP",
     "Adding",
     "Decision",
+    "Keep",
+    "Loop",
     "NodeInfo",
-    "Replacement",
+    "Replace",
     "all_nodes",
     "as_ours",
     "attribute",

@@ -14,73 +14,40 @@ S the size of a hidden state: num_proj if it is set, otherwise H.
 """
 
 from tf_rnn_ops._python import lazy as _lazy
-from tf_rnn_ops.raw_ops.block_lstm import (
-    BlockLSTMGradV2,
-    BlockLSTMGradV2Output,
-    BlockLSTMV2,
-    BlockLSTMV2Output,
-)
-from tf_rnn_ops.raw_ops.cudnn_rnn import (
-    CudnnRNNBackpropV3,
-    CudnnRNNBackpropV3Output,
-    CudnnRNNV3,
-    CudnnRNNV3Output,
-)
+from tf_rnn_ops.raw_ops.block_lstm import BlockLSTMGradV2, BlockLSTMV2
+from tf_rnn_ops.raw_ops.cudnn_rnn import CudnnRNNBackpropV3, CudnnRNNV3
 from tf_rnn_ops.raw_ops.cudnn_rnn_params import (
     CudnnRNNCanonicalToParamsV2,
     CudnnRNNParamsSize,
     CudnnRNNParamsToCanonicalV2,
-    CudnnRNNParamsToCanonicalV2Output,
 )
-from tf_rnn_ops.raw_ops.layer_rnn import (
-    LayerRNN,
-    LayerRNNBackprop,
-    LayerRNNBackpropOutput,
-    LayerRNNOutput,
-)
+from tf_rnn_ops.raw_ops.layer_rnn import LayerRNN, LayerRNNBackprop
 from tf_rnn_ops.raw_ops.packed import (
     CudnnRNNV3Packed,
-    CudnnRNNV3PackedOutput,
     LayerRNNPacked,
-    LayerRNNPackedOutput,
     PackCudnnRNNParams,
     PackLayerRNN,
 )
-from tf_rnn_ops.raw_ops.quantized import (
-    PackQuantizedLayerRNN,
-    QuantizedLayerRNN,
-    QuantizedLayerRNNOutput,
-)
-from tf_rnn_ops.raw_ops.stateless import StatelessCudnnRNNV3, StatelessCudnnRNNV3Output
+from tf_rnn_ops.raw_ops.quantized import PackQuantizedLayerRNN, QuantizedLayerRNN
+from tf_rnn_ops.raw_ops.stateless import StatelessCudnnRNNV3
 
 __all__ = [
     "BlockLSTMGradV2",
-    "BlockLSTMGradV2Output",
     "BlockLSTMV2",
-    "BlockLSTMV2Output",
     "CudnnRNNBackpropV3",
-    "CudnnRNNBackpropV3Output",
     "CudnnRNNCanonicalToParamsV2",
     "CudnnRNNParamsSize",
     "CudnnRNNParamsToCanonicalV2",
-    "CudnnRNNParamsToCanonicalV2Output",
     "CudnnRNNV3",
-    "CudnnRNNV3Output",
     "CudnnRNNV3Packed",
-    "CudnnRNNV3PackedOutput",
     "LayerRNN",
     "LayerRNNBackprop",
-    "LayerRNNBackpropOutput",
-    "LayerRNNOutput",
     "LayerRNNPacked",
-    "LayerRNNPackedOutput",
     "PackCudnnRNNParams",
     "PackLayerRNN",
     "PackQuantizedLayerRNN",
     "QuantizedLayerRNN",
-    "QuantizedLayerRNNOutput",
     "StatelessCudnnRNNV3",
-    "StatelessCudnnRNNV3Output",
 ]
 
 __getattr__, __dir__ = _lazy.attach(__name__, __all__)

@@ -24,12 +24,11 @@ def kind(name):
 
 def keras_pages():
     """{the end of a page's name: its content}."""
-    names = [name for name in tf_rnn_ops.keras.__all__ if name != "layers"]
     pages = {}
     for each in ("layers", "tools", "cells"):
         title = f"tf_rnn_ops.keras: {each}"
         lines = [title, "=" * len(title), ""]
-        for name in filter(lambda name: kind(name) == each, names):
+        for name in filter(lambda name: kind(name) == each, tf_rnn_ops.keras.__all__):
             directive = "class" if isinstance(getattr(tf_rnn_ops.keras, name), type) else "function"
             lines += [f".. auto{directive}:: tf_rnn_ops.keras.{name}", ""]
         pages[f"keras_{each}"] = "\n".join(lines)

@@ -55,9 +55,11 @@ MAY_IMPORT = {
     "keras/_export/stepper": "_python _step stepper keras/_convert keras/_export/outputs keras/_export/signatures"
     " keras/_export/streaming keras/_export/time_axes keras/_internals keras/_layer_paths keras/dispatch keras/layers"
     " raw_ops keras numpy tensorflow",
-    "keras/_export/export": "_formats _python keras/_convert keras/_export/check keras/_export/layer_names"
-    " keras/_export/outputs keras/_export/signatures keras/_export/stepper keras/_export/streaming keras/_layer_paths"
-    " keras/_report keras/dispatch keras tensorflow",
+    "keras/_export/writers": "_formats _python keras/_convert keras/_export/check keras/_export/layer_names"
+    " keras/_export/outputs keras/_export/stepper keras/_export/streaming keras/_layer_paths keras/_report keras"
+    " tensorflow",
+    "keras/_export/export": "_formats _python keras/_export/check keras/_export/outputs keras/_export/signatures"
+    " keras/_export/writers keras/_report keras/dispatch keras",
 }
 # Modules above all rooms, which may import everything.
 TOP = ("__init__", "__main__", "_commands/*", "keras/__init__", "keras/_export/__init__")

@@ -380,9 +380,47 @@ def test_paths(model, tmp_path):
     _refused(model, tmp_path / "link", "exists; give a new path", error=FileExistsError)
     _refused(model, tmp_path / "file" / "m", "cannot be written: Not a directory", error=OSError)
     _refused(model, f"{tmp_path}/a\0b", "cannot be written: embedded null byte")
-    _refused(model, None, "path must be a path, but it is None", error=TypeError)
+    _refused(model, None, "filepath must be a path, but it is None", error=TypeError)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "there"]
     assert (tmp_path / "file").read_text() == "as it was"
+
+
+@pytest.mark.parametrize("there", ["file", "folder", "link"])
+@pytest.mark.parametrize("name", ["m", "m.rnn"])
+def test_overwrite(name, there, tmp_path):
+    """A file or folder is replaced when the new one has been checked, and stays otherwise."""
+    model = keras.Sequential([keras.Input((None, 3)), rnn.GRU(2)])
+    path, elsewhere = tmp_path / name, tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if there == "link":
+        path.symlink_to(elsewhere)
+    elif there == "folder":
+        path.mkdir()
+    else:
+        path.write_text("as it was")
+    streaming = name == "m.rnn"
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="verify_inputs must fit"):
+        _quiet(model, path, overwrite=True, streaming=streaming, verify_inputs=np.ones((2, 4, 9)))
+    assert sorted(tmp_path.iterdir()) == before and path.is_file() == (there == "file")
+    report = _quiet(model, path, overwrite=True, streaming=streaming)
+    assert report.difference < 1e-6 and not path.is_symlink() and path.is_file() == streaming
+    assert sorted(tmp_path.iterdir()) == before and not list(elsewhere.iterdir())
+    with pytest.raises(TypeError, match="overwrite must be True or False, but it is a str"):
+        _quiet(model, path, overwrite="yes")
+
+
+def test_overwrite_keeps_what_it_cannot_replace(tmp_path, monkeypatch):
+    def fails(*args):
+        raise OSError
+
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "there").write_text("as it was")
+    monkeypatch.setattr(pathlib.Path, "replace", fails)
+    with pytest.raises(OSError), atomic_write.atomic_write(tmp_path / "m", True) as unfinished:
+        unfinished.mkdir()
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    assert (tmp_path / "m" / "there").read_text() == "as it was"
 
 
 def test_the_format_follows_from_the_end_of_the_path():
@@ -400,11 +438,11 @@ def test_the_format_follows_from_the_end_of_the_path():
         assert formats.of(pathlib.Path(name), None) == want
         assert formats.of(pathlib.Path(name), want) == want
     for end in (".keras", ".h5", ".hdf5", ".pb", ".tflit", ".pt", ".SavedModel"):
-        with pytest.raises(ValueError, match=f"path must end in .onnx.*ends in '{end}'"):
+        with pytest.raises(ValueError, match=f"filepath must end in .onnx.*ends in '{end}'"):
             formats.of(pathlib.Path(f"m{end}"), None)
         assert formats.of(pathlib.Path(f"m{end}"), "tf_saved_model") == "tf_saved_model"
     for name, format in (("m.XML", None), ("m", "openvino"), ("m.bin", "openvino")):
-        with pytest.raises(ValueError, match=f"path must end in .xml .* '{name}'"):
+        with pytest.raises(ValueError, match=f"filepath must end in .xml .* '{name}'"):
             formats.of(pathlib.Path(name), format)
 
 

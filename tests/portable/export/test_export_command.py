@@ -40,7 +40,7 @@ def test_bad_input_is_one_line(folder, tmp_path, capsys):
         ([saved, str(folder / "m.keras"), "--format", "onnx"], "exists; give a new path"),
         ([saved, target], "is a SavedModel already"),
         ([saved, f"{target}.xml", "--weight-format", "int8"], "weight_format must be None"),
-        ([saved, f"{target}.h5"], "path must end in .onnx"),
+        ([saved, f"{target}.h5"], "filepath must end in .onnx"),
         ([str(folder / "m.keras"), target, "--signature", "x"], "--signature is for a SavedModel"),
         ([str(tmp_path), target], "not a SavedModel"),
         ([saved, f"{target}.onnx", "--time", "0"], "--time is for a .keras file"),
@@ -324,3 +324,11 @@ def test_a_signature_of_a_saved_model_of_tensorflow_1(end, tmp_path):
     ones = np.ones((2, 3), np.float32)
     got = formats.writer(formats.of(tmp_path / path, None)).load(path)({"x": ones})
     np.testing.assert_array_equal(got["y"], [[[3.0], [4.0], [5.0], [6.0]]] * 2)
+
+
+def test_overwrite(folder, tmp_path):
+    target = tmp_path / "m"
+    target.write_text("as it was")
+    arguments = [str(folder / "m.keras"), str(target), "--no-verify"]
+    assert main(arguments) == 2 and target.is_file()
+    assert main([*arguments, "--overwrite"]) == 0 and target.is_dir()

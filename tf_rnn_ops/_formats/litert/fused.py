@@ -61,10 +61,10 @@ class Functions:
     def __init__(self) -> None:
         self._numbers = itertools.count()  # k of Note [States of the fused op]
 
-    def replacement(self, info: per_node.NodeInfo) -> per_node.Replacement:
+    def replacement(self, info: per_node.NodeInfo) -> per_node.Replace:
         """The function for a node without a reason against it."""
         make = _layer if isinstance(info.network, sizes.Layer) else _stack
-        return per_node.Replacement(make(info, self._numbers), NAME)
+        return per_node.Replace(make(info, self._numbers), NAME)
 
 
 def _layer(info: per_node.NodeInfo, numbers: Iterator[int]) -> Callable:

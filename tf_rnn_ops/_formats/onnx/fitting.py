@@ -4,10 +4,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer, layer_of
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
+from tf_rnn_ops._formats.passes.recurrent_nodes import exported
 from tf_rnn_ops.params.gates import ONNX_OPS
 from tf_rnn_ops.portable import unsupported_parts
-from tf_rnn_ops.portable.per_node import KEEP, NodeInfo, constant
+from tf_rnn_ops.portable.per_node import Decision, Keep, Loop, NodeInfo, constant
 
 _WEIGHTS = {"LayerRNN": (3, 4, 5, 7), "BlockLSTM": (4, 5, 6, 7, 8), "CudnnRNN": (3,)}
 
@@ -26,19 +27,13 @@ class Fitting:
             nodes = {node.name: node for node in function.node_def}
             self._graphs[function.signature.name] = nodes
 
-    def __call__(self, info: NodeInfo) -> str:
-        """KEEP if ONNX has a node for it, otherwise the reason for a loop."""
+    def __call__(self, info: NodeInfo) -> Decision:
+        """Keep if ONNX has a node for it, otherwise Loop."""
         node = self._graphs[info.place][info.name]
         reason = _reason_for_loop(info, node) or self._computed(info, node)
-        self.nodes.append(
-            ExportedLayer(
-                layer_of(node.name, info.op),
-                info.op,
-                LOOP if reason else _became(info),
-                reason,
-            )
-        )
-        return reason or KEEP
+        decision = Loop(reason) if reason else Keep(_became(info))
+        self.nodes.append(exported(info, decision))
+        return decision
 
     def _computed(self, info: NodeInfo, node: Any) -> str:
         """The reason why the node of ONNX cannot have the weights, or ''."""

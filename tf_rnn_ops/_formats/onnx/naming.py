@@ -14,9 +14,10 @@ import onnx
 
 from tf_rnn_ops.params.gates import ONNX_OPS
 from tf_rnn_ops.plain.names import MASK_CONDITION
+from tf_rnn_ops.raw_ops.table import PREFIX
 
 # The parts of names that TensorFlow and our ops add to those of the layers.
-_ADDED = re.compile(rf"(Stateful)?PartitionedCall(_\d+)?|TfRnnOps>.*|{MASK_CONDITION}.*")
+_ADDED = re.compile(rf"(Stateful)?PartitionedCall(_\d+)?|{PREFIX}.*|{MASK_CONDITION}.*")
 _NUMBER = re.compile(r"_\d+$")
 
 

@@ -67,9 +67,9 @@ class Layer(NamedTuple):
 def layer_of(ctx: Graph, node: Node) -> Layer:
     """The Layer of a LayerRNN or LayerRNNPacked node."""
     inputs = dict(
-        zip(signature("LayerRNN").inputs, node.input[:10] if is_packed(node) else node.input)
+        zip(signature("LayerRNN").inputs, node.input[:10] if _is_packed(node) else node.input)
     )
-    given = {name: name_ for name, name_ in inputs.items() if not is_absent(ctx, name_)}
+    given = {name: name_ for name, name_ in inputs.items() if not _is_absent(ctx, name_)}
     attrs = {name: attribute(node, name, default) for name, default in LAYER_ATTRS.items()}
     names = ("kernel", "recurrent_kernel", "bias", "peepholes")
     arrays = {n: constant(ctx, node, n, given[n]) for n in names if n in given}
@@ -139,12 +139,12 @@ def block_of(ctx: Graph, node: Node) -> Layer:
     return Layer(node, node_of_weights, True, x, h, c, length)
 
 
-def is_packed(node: Node) -> bool:
+def _is_packed(node: Node) -> bool:
     """Whether the last input is the result of a Pack op."""
     return node.type.endswith("Packed")
 
 
-def is_absent(ctx: Graph, name: str) -> bool:
+def _is_absent(ctx: Graph, name: str) -> bool:
     """Whether an optional input is absent. A vector without elements stands for an absent input."""
     return not name or ctx.get_shape(name) == [0]
 

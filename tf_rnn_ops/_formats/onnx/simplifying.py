@@ -25,7 +25,7 @@ _INPUTS = {
 }
 
 
-class Reversal(NamedTuple):
+class _Reversal(NamedTuple):
     """The node that reverses the input of a layer.
 
     Attributes:
@@ -132,12 +132,12 @@ def _is_size(ctx: Graph, node: Node, x: str, axis: int) -> bool:
 # ---- directions ----
 
 
-def _reversal(ctx: Graph, layer: nodes.Layer) -> Reversal | None:
-    """The Reversal of the input of a layer, or None."""
+def _reversal(ctx: Graph, layer: nodes.Layer) -> _Reversal | None:
+    """The _Reversal of the input of a layer, or None."""
     node = nodes.producer(ctx, layer.x)
     if node is None or not _reverses(ctx, node, layer):
         return None
-    return Reversal(node.type, node.input[0], tuple(node.input[1:]))
+    return _Reversal(node.type, node.input[0], tuple(node.input[1:]))
 
 
 def _reverses(ctx: Graph, node: Node, layer: nodes.Layer) -> bool:
@@ -173,7 +173,7 @@ def _counts_steps(ctx: Graph, name: str) -> bool:
     return node.type == "Range" and [nodes.value(ctx, node.input[k]) for k in (0, 2)] == [0, 1]
 
 
-def _turned(ctx: Graph, layer: nodes.Layer, reversal: Reversal) -> nodes.Layer:
+def _turned(ctx: Graph, layer: nodes.Layer, reversal: _Reversal) -> nodes.Layer:
     """The layer with the input in the order of time.
 
     Its output is then reversed in place of its input, and nodes that reversed the old output are bypassed.

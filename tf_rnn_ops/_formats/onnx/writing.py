@@ -23,7 +23,7 @@ from tf_rnn_ops._formats.passes import (
 from tf_rnn_ops._python import patches
 from tf_rnn_ops.portable import per_node
 
-OPSET = formats.OPSETS[-1]
+_OPSET = formats.OPSETS[-1]
 
 
 def write(
@@ -33,7 +33,7 @@ def write(
     signature: str = "serving_default",
     loops: bool = True,
     weight_format: str | None = None,
-    opset: int = OPSET,
+    opset: int = _OPSET,
 ) -> list[ExportedLayer]:
     """Writes a file of ONNX. `opset`: one of formats.OPSETS."""
     register()

@@ -8,7 +8,7 @@ import tensorflow as tf
 from openvino import opset14 as ops
 
 from tf_rnn_ops._formats import formats
-from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
+from tf_rnn_ops._formats.exported_layer import ExportedLayer
 from tf_rnn_ops._formats.passes import recurrent_nodes
 from tf_rnn_ops.portable import per_node
 from tf_rnn_ops.portable.openvino import node_types, telemetry
@@ -91,8 +91,8 @@ def _number(result: Any) -> int:
     return int(match and match[1] or 0)
 
 
-def _decide(info: per_node.NodeInfo) -> tuple[Any, str, str]:
+def _decide(info: per_node.NodeInfo) -> per_node.Decision:
     network: Any = info.network
     if reason := node_types.reason_for_loop(network, info.dtype):
-        return reason, LOOP, reason
-    return per_node.KEEP, node_types.SEQUENCES[network.rnn_mode], ""
+        return per_node.Loop(reason)
+    return per_node.Keep(node_types.SEQUENCES[network.rnn_mode])

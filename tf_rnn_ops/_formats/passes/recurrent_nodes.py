@@ -27,7 +27,7 @@ def rewritten(
     saved_model: str,
     signature: str,
     loops: bool,
-    decide: Callable[[per_node.NodeInfo], tuple[Any, str, str]],
+    decide: Callable[[per_node.NodeInfo], per_node.Decision],
 ) -> Iterator[tuple[pathlib.Path, list[ExportedLayer]]]:
     """A SavedModel with the graph of one signature, and a decision on each recurrent node.
 
@@ -35,8 +35,7 @@ def rewritten(
         saved_model: Folder of a SavedModel.
         signature: The signature to keep.
         loops: Whether nodes may become loops of ordinary ops.
-        decide: A function of the per_node.NodeInfo of a node. It returns an per_node.Decision,
-            ExportedLayer.target_op and ExportedLayer.reason.
+        decide: A function of the per_node.NodeInfo of a node.
 
     Yields:
         The folder of the new SavedModel, which the end of the context removes, and an ExportedLayer for each
@@ -49,15 +48,15 @@ def rewritten(
     places = {"", *functions_of(saved_model, signature)}
     nodes: list[ExportedLayer] = []
 
-    def decision(info: per_node.NodeInfo) -> Any:
-        found, target_op, reason = decide(info)
+    def listed(info: per_node.NodeInfo) -> per_node.Decision:
+        decision = decide(info)
         if info.place in places:
-            nodes.append(ExportedLayer(layer_of(info.name, info.op), info.op, target_op, reason))
-        return found
+            nodes.append(exported(info, decision))
+        return decision
 
     with tempfile.TemporaryDirectory() as folder:
         target = pathlib.Path(folder) / "model"
-        report = per_node.rewrite_saved_model(saved_model, target, decision)
+        report = per_node.rewrite_saved_model(saved_model, target, listed)
         for kept in report.kept:
             if kept.place in places:
                 raise ValueError(
@@ -66,6 +65,12 @@ def rewritten(
         check_loops(nodes, loops)
         _finish(target, signature)
         yield target, nodes
+
+
+def exported(info: per_node.NodeInfo, decision: per_node.Decision) -> ExportedLayer:
+    """The ExportedLayer of a node."""
+    layer = layer_of(info.name, info.op)
+    return ExportedLayer(layer, info.op, decision.name or LOOP, decision.reason)
 
 
 def check_loops(nodes: list[ExportedLayer], loops: bool) -> None:

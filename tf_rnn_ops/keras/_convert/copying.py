@@ -110,7 +110,7 @@ def _count_as_built(pairing: pairs.Pairs) -> None:
 
 def _count_as_called(model: keras.layers.Layer, copy: keras.layers.Layer) -> None:
     """Lets Keras export a copy that has not been called, if the inputs of the copy are known."""
-    if (models.was_called(model) or can_be_rebuilt(model)) and copy.built:
+    if (models.was_called(model) or _can_be_rebuilt(model)) and copy.built:
         models.count_as_called(copy)
 
 
@@ -131,7 +131,7 @@ class _Copier:
     def _new_copy(self, layer: Any) -> Any:
         if _is_lambda(layer):
             return _copied_lambda(layer)
-        if not can_be_rebuilt(layer):
+        if not _can_be_rebuilt(layer):
             return self._through_config(layer)
         copy = self._rebuilt(layer)
         if copy.dtype_policy != layer.dtype_policy:  # a new model has the policy of the moment
@@ -219,7 +219,7 @@ def _arguments_of(layer: keras.layers.Layer) -> dict[str, Any]:
     return {"name": layer.name, "dtype": layer.dtype_policy, "trainable": layer.trainable}
 
 
-def can_be_rebuilt(layer: keras.layers.Layer) -> bool:
+def _can_be_rebuilt(layer: keras.layers.Layer) -> bool:
     """Whether it is a sequential or functional model with Keras's constructor."""
     return pairs.is_graph(layer) and type(layer).__init__.__module__.startswith("keras.")
 

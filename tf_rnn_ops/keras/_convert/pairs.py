@@ -53,29 +53,38 @@ def pair(model: keras.layers.Layer, copy: keras.layers.Layer) -> Pairs:
     """
     walk = _Walk(model)
     walk.layer(model, copy, model.name)
-    return Pairs(list(walk.layers.values()), list(walk.variables.values()))
+    rows = [(row.original, row.copy) for row in walk.rows.values()]
+    no_layers = (variable_class(), keras.random.SeedGenerator)
+    return Pairs(
+        layers=[row for row in rows if not isinstance(row[0], no_layers)],
+        variables=[row for row in rows if isinstance(row[0], variable_class())],
+    )
+
+
+class _Row(NamedTuple):
+    """An object of a model and that of the copy, with the path that first led to them."""
+
+    path: str
+    original: Any
+    copy: Any
 
 
 class _Walk:
     """One walk through a model and its copy.
 
     Attributes:
-        layers: {id of a layer: (layer, copy)}, in the order of Pairs.layers.
-        variables: {id of a variable: (variable, copy)}.
+        rows: {id of an object of the model: its _Row}, in the order of Pairs.
     """
 
     def __init__(self, model: keras.layers.Layer) -> None:
-        self.layers: dict[int, tuple] = {}
-        self.variables: dict[int, tuple] = {}
-        self._seeds: dict[int, tuple] = {}
-        # {id of an original: its path}, {id of a copy: its original}.
-        self._paths: dict[int, str] = {}
-        self._originals: dict[int, Any] = {}
+        self.rows: dict[int, _Row] = {}
+        # {id of an object of the copy: the same row}.
+        self._of_copies: dict[int, _Row] = {}
         self._model = model
 
     def layer(self, layer: Any, copy: Any, path: str) -> None:
         """Pairs two layers, their inner layers and their variables."""
-        if not self._record(self.layers, layer, copy, path):
+        if not self._record(layer, copy, path):
             return
         if type(layer).__name__ != type(copy).__name__ and not (is_graph(layer) and is_graph(copy)):
             self._fail(
@@ -117,52 +126,47 @@ class _Walk:
     def _by_position(self, layer: Any, copy: Any, path: str) -> None:
         """Pairs layers and variables that no attribute leads to by position. Their numbers must be equal."""
         of_layer, of_copy = held(layer), held(copy)
-        for kind, record, pair_up in (
-            ("layers", self.layers, self.layer),
-            ("variables", self.variables, self._variable),
-            ("seed generators", self._seeds, self._seed),
+        for kind, pair_up in (
+            ("layers", self.layer),
+            ("variables", self._variable),
+            ("seed generators", self._seed),
         ):
             members, copies = _without_inputs(of_layer[kind]), _without_inputs(of_copy[kind])
             if len(members) != len(copies):
                 self._fail(
                     f"{path} must have {len(members)} {kind} of its own, but it has {len(copies)}"
                 )
-            paired = {id(twin) for _, twin in record.values()}
-            members = [member for member in members if id(member) not in record]
-            copies = [twin for twin in copies if id(twin) not in paired]
+            members = [member for member in members if id(member) not in self.rows]
+            copies = [twin for twin in copies if id(twin) not in self._of_copies]
             for k, (member, twin) in enumerate(zip(members, copies)):
                 pair_up(member, twin, f"{path}/{getattr(member, 'name', k)}")
 
     def _variable(self, variable: Any, copy: Any, path: str) -> None:
-        if self._record(self.variables, variable, copy, path) and variable.shape != copy.shape:
+        if self._record(variable, copy, path) and variable.shape != copy.shape:
             self._fail(f"{path} must have the shape {variable.shape}, but it has {copy.shape}")
 
     def _seed(self, generator: Any, copy: Any, path: str) -> None:
-        if isinstance(copy, keras.random.SeedGenerator) and self._record(
-            self._seeds, generator, copy, path
-        ):
+        if isinstance(copy, keras.random.SeedGenerator) and self._record(generator, copy, path):
             self._variable(generator.state, copy.state, f"{path}/state")
 
-    def _record(self, record: dict[int, tuple], original: Any, copy: Any, path: str) -> bool:
-        """Adds a pair to `record`, and tells whether it is new.
+    def _record(self, original: Any, copy: Any, path: str) -> bool:
+        """Adds a row, and tells whether it is new.
 
         Raises:
-            ValueError: One of the two belongs to another pair.
+            ValueError: One of the two belongs to another row.
         """
-        before = record.get(id(original))
-        if before is not None and before[1] is not copy:
+        row = self.rows.get(id(original))
+        if row is not None and row.copy is not copy:
             raise ValueError(
-                f"convert: {self._paths[id(original)]} and {path} of {self._model.name!r} are one object, but the copy "
+                f"convert: {row.path} and {path} of {self._model.name!r} are one object, but the copy "
                 "has two objects, because a config does not record that an object is shared: give each attribute its "
                 f"own object, or do not make a copy: {ACCELERATE}"
             )
-        if before is None and self._originals.get(id(copy), original) is not original:
-            first = self._paths[id(self._originals[id(copy)])]
-            self._fail(f"{first} and {path} are one object in it")
-        record[id(original)] = (original, copy)
-        self._paths.setdefault(id(original), path)
-        self._originals[id(copy)] = original
-        return before is None
+        if row is None:
+            if other := self._of_copies.get(id(copy)):
+                self._fail(f"{other.path} and {path} are one object in it")
+            self.rows[id(original)] = self._of_copies[id(copy)] = _Row(path, original, copy)
+        return row is None
 
     def _fail(self, difference: str) -> NoReturn:
         raise ValueError(

@@ -2,35 +2,23 @@
 
 import dataclasses
 import functools
-import inspect
 import os
 import pathlib
 import tempfile
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 import keras
-import tensorflow as tf
 
 from tf_rnn_ops._formats import formats
 from tf_rnn_ops._formats.exported_layer import LOOP, ExportedLayer
 from tf_rnn_ops._python import atomic_write, checks
-from tf_rnn_ops._python.one_line import one_line
-from tf_rnn_ops.keras import _layer_paths as paths
-from tf_rnn_ops.keras._convert import layer_calls
-from tf_rnn_ops.keras._convert.on_ops import on_ops
-from tf_rnn_ops.keras._export import signatures
-from tf_rnn_ops.keras._export.check import int8_error, known_faults, verification
-from tf_rnn_ops.keras._export.layer_names import LayerNames
+from tf_rnn_ops.keras._export import signatures, writers
+from tf_rnn_ops.keras._export.check import verification
 from tf_rnn_ops.keras._export.outputs import Outputs
-from tf_rnn_ops.keras._export.stepper.stepper import traced, traced_window
-from tf_rnn_ops.keras._export.streaming.stream import Stream, stream_of
-from tf_rnn_ops.keras._report.explain import explain
+from tf_rnn_ops.keras._export.writers import Job, Prepared
 from tf_rnn_ops.keras._report.progress import Progress
 from tf_rnn_ops.keras._report.shown import Shown
 from tf_rnn_ops.keras.dispatch import environment
-
-# WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
-_FORMATS_OF_FLOATS = ("litert",)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -105,9 +93,10 @@ class Exported(Shown):
 
 def export(
     model: keras.Model,
-    path: str | os.PathLike,
+    filepath: str | os.PathLike,
     format: str | None = None,
     *,
+    overwrite: bool = False,
     batch_size: int | None = None,
     time: int | None = None,
     input_signature: Any = None,
@@ -128,11 +117,13 @@ def export(
 
     Args:
         model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
-        path: The file, or for 'tf_saved_model' the folder. It must not exist. '~' is the home folder.
-            Its parent folders are created. After an error or Ctrl-C there is no file.
+        filepath: The file, or for 'tf_saved_model' the folder. '~' is the home folder.
+            Its parent folders are created. After an error or Ctrl-C there is no new file.
         format: 'tf_saved_model', 'onnx', 'litert', 'openvino', or 'rnn' for tf_rnn_ops.stepper. None takes the one of the end of
-            `path`: .onnx, .tflite, .xml or .rnn, and 'tf_saved_model' if it has none or a version such as .1. The
+            `filepath`: .onnx, .tflite, .xml or .rnn, and 'tf_saved_model' if it has none or a version such as .1. The
             last three need the extra of that name: pip install 'tf_rnn_ops[onnx]'.
+        overwrite: Whether a file or folder of that name is replaced, after the new file was checked. If False, it
+            is an error.
         batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
             except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
             stateful model has one B.
@@ -167,14 +158,14 @@ def export(
         An Exported. A shell or a notebook shows its table if it has not been printed.
 
     Raises:
-        TypeError: model is not a Keras 3 model, path is not a path, verify is not a bool, or print_fn is not a
-            function.
+        TypeError: model is not a Keras 3 model, filepath is not a path, overwrite or verify is not a bool, or
+            print_fn is not a function.
         ValueError: model is not built, or cannot be written in this format; format or weight_format is unknown,
-            or the end of path is that of another format or of none; input_signature, batch_size, time or the batch
+            or the end of filepath is that of another format or of none; input_signature, batch_size, time or the batch
             does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
             Keras computes wrongly; or the outputs differ by more than the tolerance.
-        FileExistsError: path exists.
-        OSError: path cannot be written.
+        FileExistsError: filepath exists, and overwrite is False.
+        OSError: filepath cannot be written.
         ImportError: A package that the format needs is not installed.
 
     Example:
@@ -188,56 +179,48 @@ def export(
         >>> [layer.target_op for layer in report.layers], report.difference < 1e-6
         (['LayerRNNPacked'], True)
     """
-    _check_types(model, path, print_fn)
+    environment.check_model(model)
+    checks.check_path("filepath", filepath)
+    checks.check_bool("overwrite", overwrite)
+    checks.check_print_fn(print_fn)
     checks.check_open_sizes(batch_size=batch_size, time=time)
     _check_verify(verify, verify_inputs, tolerance)
-    target = pathlib.Path(path).expanduser()
+    target = pathlib.Path(filepath).expanduser()
     format = formats.of(target, format)
     options = formats.options(format, weight_format, opset)
-    module = formats.writer(format)
+    writer = writers.writer(format, options)
     # The number of steps of a stream is not that of its other inputs.
     fixed = None if streaming else time
     signature, notes = _signature(model, format, input_signature, batch_size, fixed)
     if isinstance(verify_inputs, (str, os.PathLike)):
         verify_inputs = signatures.batch_of_file(verify_inputs, signature)
     with (
-        atomic_write.atomic_write(target) as unfinished,
+        atomic_write.atomic_write(target, overwrite) as unfinished,
         tempfile.TemporaryDirectory() as folder,
         Progress(print_fn) as progress,
     ):
         progress.show("tracing the model")
         outputs = Outputs(model, format)
-        folder = str(unfinished) if format == formats.SAVED_MODEL else folder
         opens = signatures.are_of_a_batch(model, input_signature)
-        if format == formats.RNN:
-            write = _write_stepper if streaming else _write_windows
-            saved, layers = write(model, unfinished, signature, time, opens)
-        else:
-            make_stream = (
-                functools.partial(stream_of, time=time, opens=opens) if streaming else None
-            )
-            in_float = format in _FORMATS_OF_FLOATS
-            saved = _save(model, folder, signature, make_stream, in_float, outputs)
-            if saved.looping and not loops:
-                first = saved.looping[0]
-                raise ValueError(
-                    f"The layer {first.name!r} becomes a loop, because {first.reason}."
-                )
-            progress.show(f"writing {target.name}")
-            layers = module.write(folder, str(unfinished), loops=loops, **options)
+        job = Job(model, unfinished, folder, signature, streaming, time, opens, outputs)
+        prepared = writer.prepare(job)
+        if prepared.looping and not loops:
+            first = prepared.looping[0]
+            raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
+        progress.show(f"writing {target.name}")
+        layers = writer.write(job, prepared, loops)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
         checked: dict[str, Any] = {"note": _why_not_run(verify, format)}
         if not checked["note"]:
             file = verification.File(
-                called=saved.stream or signature,
-                load=functools.partial(module.load, str(unfinished)),
+                called=prepared.stream or signature,
+                load=functools.partial(writer.load, unfinished),
                 in_int8=weight_format is not None,
                 in_float32=format in formats.WITHOUT_FLOAT64,
             )
             checked = verification.verify(model, file, outputs, verify_inputs, tolerance, progress)
-    notes += _notes_on(saved, format, weight_format)
+    notes += _notes_on(prepared, writer.steps_of_stream, weight_format)
     checked["note"] = " ".join(filter(None, [*notes, *outputs.notes(), checked["note"]]))
-    layers = [*map(saved.named, layers), *saved.looping]
     report = Exported(str(target), format, layers, size, printed=print_fn is not None, **checked)
     if print_fn is not None:
         print_fn(report.table())
@@ -259,15 +242,15 @@ def _signature(
     return signature, signatures.changed_names(model, given, signature) + notes
 
 
-def _notes_on(saved: "_Saved", format: str, weight_format: str | None) -> list[str]:
-    """Sentences on weights and steps that are not those of the model."""
+def _notes_on(prepared: Prepared, steps: str, weight_format: str | None) -> list[str]:
+    """Sentences on weights and steps that are not those of the model. `steps`: see Writer.steps_of_stream."""
     notes = []
-    if saved.became_float and weight_format is None:
-        notes.append(f"The int8 weights of {', '.join(saved.became_float)} are stored as floats.")
-    if saved.stream is not None and saved.stream.opened is not None:
-        steps = "open" if format == formats.RNN else "1"
+    if prepared.became_float and weight_format is None:
+        names = ", ".join(prepared.became_float)
+        notes.append(f"The int8 weights of {names} are stored as floats.")
+    if prepared.stream is not None and prepared.stream.opened is not None:
         notes.append(
-            f"The model has no keras.Input: T of the file is {steps} instead of the {saved.stream.opened} steps of the "
+            f"The model has no keras.Input: T of the file is {steps} instead of the {prepared.stream.opened} steps of the "
             "model's first batch; time fixes it."
         )
     return notes
@@ -277,121 +260,8 @@ def _why_not_run(verify: bool, format: str) -> str:
     return "The file was not run." if not verify else formats.why_not_run(format)
 
 
-def _check_types(model: keras.Model, path: Any, print_fn: Any) -> None:
-    environment.check_model(model)
-    checks.check_path(path)
-    checks.check_print_fn(print_fn)
-
-
 def _check_verify(verify: Any, verify_inputs: Any, tolerance: Any) -> None:
     checks.check_tolerance(tolerance)
-    if not isinstance(verify, bool):
-        raise TypeError(
-            f"verify must be True or False, but it is a {type(verify).__name__}: verify_inputs takes a batch."
-        )
+    checks.check_bool("verify", verify, ": verify_inputs takes a batch")
     if verify_inputs is not None and not verify:
         raise ValueError("verify_inputs has no effect with verify=False: leave out one of the two.")
-
-
-class _Saved(NamedTuple):
-    """The SavedModel from which the other formats are made.
-
-    Attributes:
-        looping: An ExportedLayer for each layer on Keras's implementation.
-        stream: The Stream, or None.
-        became_float: The names of the recurrent layers whose int8 weights became floats.
-        layer_names: The LayerNames.
-    """
-
-    looping: list[ExportedLayer]
-    stream: Stream | None
-    became_float: list[str]
-    layer_names: LayerNames
-
-    def named(self, layer: ExportedLayer) -> ExportedLayer:
-        """The report of a writer on a layer, with the names that explain() has."""
-        return dataclasses.replace(layer, name=self.layer_names.of(layer.name))
-
-
-def _save(
-    model: keras.Model,
-    folder: str,
-    signature: list,
-    make_stream: Callable | None,
-    in_float: bool,
-    outputs: Outputs,
-) -> _Saved:
-    """Writes the _Saved. `in_float`: whether recurrent layers get floats for int8 weights."""
-    with on_ops(model) as ours:
-        names = int8_error.dequantize(ours) if in_float and ours is not model else []
-        layer_names, stream = LayerNames(ours), None
-        function = ours.__call__
-        if make_stream is None:  # the number of steps of a stream is known
-            known_faults.refuse(ours, signature)
-        else:
-            stream = make_stream(ours, signature)
-            function, signature = stream.observed_by(layer_names.run).function, stream.signature
-        function = outputs.of(function, signature)
-        with layer_calls.replaced(layer_names.run):
-            _write_saved_model(ours, folder, function, signature)
-        rows = explain(ours, print_fn=None)
-    looping = [
-        ExportedLayer(row.layer, row.kind, LOOP, row.reason)
-        for row in rows
-        if row.path == paths.KERAS
-    ]
-    return _Saved(looping, stream, names, layer_names)
-
-
-def _write_stepper(
-    model: keras.Model, path: pathlib.Path, signature: list, time: int | None, opens: bool
-) -> tuple[_Saved, list[ExportedLayer]]:
-    """Writes the file of a stepper, without a SavedModel."""
-    with on_ops(model) as ours:
-        stream = stream_of(ours, signature, time, opens)
-        file = traced(stream, signature, time, opens and time is None)
-        path.write_bytes(file.content)
-    layers = [ExportedLayer(name, op, formats.RNN) for name, op in file.layers]
-    return _Saved([], stream, [], LayerNames(ours)), layers
-
-
-def _write_windows(
-    model: keras.Model, path: pathlib.Path, signature: list, *_: Any
-) -> tuple[_Saved, list[ExportedLayer]]:
-    """Writes the file of a stepper of windows."""
-    with on_ops(model) as ours:
-        file = traced_window(ours, signature)
-        path.write_bytes(file.content)
-    layers = [ExportedLayer(name, op, formats.RNN) for name, op in file.layers]
-    return _Saved([], None, [], LayerNames(ours)), layers
-
-
-class _CannotBeCalled(ValueError):
-    """The model does not accept the signature."""
-
-
-def _write_saved_model(
-    model: keras.Model, folder: str, function: Callable, signature: list
-) -> None:
-    def serve(*arguments: Any) -> Any:
-        try:
-            return function(*arguments)
-        except Exception as error:  # layers may raise any error for a wrong signature
-            raise _CannotBeCalled(
-                f"The model cannot be called with the inputs {signature}: {one_line(error)} Give the "
-                "specs of its arguments as input_signature."
-            ) from error
-
-    archive = keras.export.ExportArchive()
-    archive.track(model)
-    try:
-        archive.add_endpoint("serve", serve, signature)
-        # An older Keras has no such argument.
-        known = inspect.signature(archive.write_out).parameters
-        archive.write_out(folder, **({"verbose": False} if "verbose" in known else {}))
-    except _CannotBeCalled as error:
-        raise ValueError(str(error)) from error.__cause__
-    except (OSError, tf.errors.OpError) as error:
-        raise OSError(f"The SavedModel cannot be written: {one_line(error)}") from error
-    except Exception as error:  # TensorFlow raises errors of any kind for what it cannot save
-        raise ValueError(f"The model cannot be saved: {one_line(error)}") from error

@@ -5,6 +5,7 @@ compared. So the result does not depend on the classes of the layers and models.
 """
 
 import collections
+import functools
 import inspect
 from typing import Any, Callable, Iterator, NamedTuple
 
@@ -38,6 +39,9 @@ class Call(NamedTuple):
     def first(self) -> list[set[int]]:
         """The growing dimensions of the tensors in the first argument."""
         return next(iter(self.growing.values()), [])
+
+
+_Trace = Callable[[dict[str, int]], list[Call]]
 
 
 class TimeAxes(NamedTuple):
@@ -118,15 +122,17 @@ def find(model: keras.Model, signature: list, time: int | None = None) -> TimeAx
     Raises:
         ValueError: The model cannot be called with the signature.
     """
-    probe = _Probe(model, signature, time)
-    longer, failed = _longer(probe)
+    trace = functools.partial(_traced, model, signature)
+    lengths, calls = _first(trace, model, signature, time)
+    longer, failed, reasons = _longer(trace, lengths, calls)
     if groups := [group for group in longer if group.reaches_time]:
         names = _names_of(groups)
-        return TimeAxes(_joined(probe.calls, groups), names, names)
+        return TimeAxes(_joined(calls, groups), names, names)
     # No input may be longer: the model is of one length, and its time is a dimension of this size.
-    groups = [_Group([name], probe.of_size(probe.lengths[name])) for name in failed]
+    groups = [_Group([name], _of_size(calls, lengths[name])) for name in failed]
     groups = [group for group in groups if group.reaches_time]
-    return TimeAxes(_joined(probe.calls, groups), _names_of(groups), set(), probe.reason)
+    reason = reasons[-1] if reasons else None
+    return TimeAxes(_joined(calls, groups), _names_of(groups), set(), reason)
 
 
 class _Group(NamedTuple):
@@ -150,19 +156,36 @@ def _names_of(groups: list[_Group]) -> set[str]:
     return {name for group in groups for name in group.names}
 
 
-def _longer(probe: "_Probe") -> tuple[list[_Group], list[str]]:
-    """A _Group for all inputs that may be longer, and the names of the other inputs."""
-    groups, failed = [], []
-    for name in probe.lengths:
-        if calls := probe.grown([name]):
-            groups.append(_Group([name], calls))
-        else:
-            failed.append(name)
-    for names in _of_one_length(probe.lengths, failed):
-        if calls := probe.grown(names):
-            groups.append(_Group(names, calls))
+def _longer(
+    trace: _Trace, lengths: dict[str, int], calls: list[Call]
+) -> tuple[list[_Group], list[str], list[Exception]]:
+    """Finds the inputs that may be longer.
+
+    Args:
+        trace: _traced of the model.
+        lengths: {name of an input: its second size} of a call.
+        calls: The calls of layers with these lengths.
+
+    Returns:
+        A _Group for all inputs that may be longer, the names of the other inputs, and the errors of the model.
+    """
+    groups: list[_Group] = []
+    errors: list[Exception] = []
+
+    def may_be_longer(names: list[str]) -> bool:
+        try:
+            longer = trace(lengths | {name: 2 * lengths[name] for name in names})
+        except Exception as error:  # the layers of a model raise errors of any kind
+            errors.append(error)
+            return False
+        groups.append(_Group(names, _growing(calls, longer)))
+        return True
+
+    failed = [name for name in lengths if not may_be_longer([name])]
+    for names in _of_one_length(lengths, failed):
+        if may_be_longer(names):
             failed = [name for name in failed if name not in names]
-    return groups, failed
+    return groups, failed, errors
 
 
 def _of_one_length(lengths: dict[str, int], failed: list[str]) -> list[list[str]]:
@@ -187,105 +210,95 @@ def _joined(calls: list[Call], groups: list[_Group]) -> list[Call]:
     return joined
 
 
-class _Probe:
-    """Traces a model with several lengths.
-
-    Attributes:
-        lengths: {name of an input: its second size}, with a size for those that are open.
-        calls: A list of Call with these lengths, in which nothing grows.
-        reason: The last error of the model for more steps.
-    """
-
-    reason: Exception | None = None
-
-    def __init__(self, model: keras.Model, signature: list, time: int | None) -> None:
-        self._model, self._signature = model, signature
-        specs = [spec for spec in keras.tree.flatten(signature) if spec.shape.rank]
-        self._batch_size = next((spec.shape[0] for spec in specs if spec.shape[0]), 2)
-        second = {spec.name: spec.shape[1] for spec in specs if spec.shape.rank > 1}
-        reasons: list[Exception] = []
-        for size in self._sizes(second, time):
-            self.lengths = {name: known or size for name, known in second.items()}
-            try:
-                self.calls = self._traced(self.lengths)
-            except Exception as error:  # the layers of a model raise errors of any kind
-                reasons.append(error)
-            else:
-                return
-        advice = (
-            "" if pairs.is_graph(model) else " Give the specs of its arguments as input_signature."
-        )
-        raise ValueError(
-            f"The model cannot be called with the inputs {signature}: {one_line(reasons[0])}{advice}"
-        ) from reasons[0]
-
-    @staticmethod
-    def _sizes(second: dict[str, int | None], time: int | None) -> Iterator[int]:
-        """Sizes for those that are open, in the order in which they are tried."""
-        known = {size for size in second.values() if size is not None}
-
-        def unlike(factor: int) -> int:
-            # WHY another size than the known ones: it tells which dimensions are the steps.
-            sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
-            return next(size for size in sizes if size not in known)
-
-        yield from map(unlike, _FACTORS)
-        # An open sequence may be combined with one of a known number of steps.
-        yield from known
-        # For models of one length. WHY last: a sequence of one step would fit any other one.
-        yield unlike(1)
-
-    def grown(self, names: list[str]) -> list[Call] | None:
-        """The calls with the dimensions that grow with some inputs; None if these cannot be longer."""
-        lengths = self.lengths | {name: 2 * self.lengths[name] for name in names}
+def _first(
+    trace: _Trace, model: keras.Model, signature: list, time: int | None
+) -> tuple[dict[str, int], list[Call]]:
+    """Lengths that a model accepts, {name of an input: its second size}, and the calls with them."""
+    specs = keras.tree.flatten(signature)
+    second = {spec.name: spec.shape[1] for spec in specs if (spec.shape.rank or 0) > 1}
+    errors: list[Exception] = []
+    for size in _sizes(second, time):
+        lengths = {name: known or size for name, known in second.items()}
         try:
-            calls = self._traced(lengths)
+            return lengths, trace(lengths)
         except Exception as error:  # the layers of a model raise errors of any kind
-            self.reason = error
-            return None
-        numbers = _numbered(calls)
-        return [
-            self._marked(call, numbers.get(key, call))
-            for key, call in _numbered(self.calls).items()
-        ]
+            errors.append(error)
+    advice = "" if pairs.is_graph(model) else " Give the specs of its arguments as input_signature."
+    raise ValueError(
+        f"The model cannot be called with the inputs {signature}: {one_line(errors[0])}{advice}"
+    ) from errors[0]
 
-    def of_size(self, length: int) -> list[Call]:
-        """The calls with the second dimensions of a size as those that grow."""
-        found = []
-        for call in self.calls:
-            growing = {
+
+def _sizes(second: dict[str, int | None], time: int | None) -> Iterator[int]:
+    """Sizes for the second sizes that are open, in the order in which they are tried."""
+    known = {size for size in second.values() if size is not None}
+
+    def unlike(factor: int) -> int:
+        # WHY another size than the known ones: it tells which dimensions are the steps.
+        sizes = ((time or 1) * k for k in range(factor, factor + len(second) + 1))
+        return next(size for size in sizes if size not in known)
+
+    yield from map(unlike, _FACTORS)
+    # An open sequence may be combined with one of a known number of steps.
+    yield from known
+    # For models of one length. WHY last: a sequence of one step would fit any other one.
+    yield unlike(1)
+
+
+def _growing(calls: list[Call], longer: list[Call]) -> list[Call]:
+    """The calls with the dimensions that have another size in the calls with longer inputs."""
+    numbers = _numbered(longer)
+    return [_marked(call, numbers.get(key, call)) for key, call in _numbered(calls).items()]
+
+
+def _marked(call: Call, longer: Call) -> Call:
+    growing = {
+        name: [
+            set(map(int, _changed(*both))) for both in zip(shapes, longer.shapes.get(name, shapes))
+        ]
+        for name, shapes in call.shapes.items()
+    }
+    return call._replace(growing=growing)
+
+
+def _of_size(calls: list[Call], length: int) -> list[Call]:
+    """The calls with the second dimensions of a size as those that grow."""
+    return [
+        call._replace(
+            growing={
                 name: [{1} if shape[1:2] == [length] else set() for shape in shapes]
                 for name, shapes in call.shapes.items()
             }
-            found.append(call._replace(growing=growing))
-        return found
-
-    def _marked(self, call: Call, longer: Call) -> Call:
-        growing = {
-            name: [
-                set(map(int, _changed(*both)))
-                for both in zip(shapes, longer.shapes.get(name, shapes))
-            ]
-            for name, shapes in call.shapes.items()
-        }
-        return call._replace(growing=growing)
-
-    def _traced(self, lengths: dict[str, int]) -> list[Call]:
-        calls = []
-
-        def record(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
-            calls.append(_call(layer, args, kwargs))
-            return original(stateless(layer), *args, **kwargs)
-
-        def function(*arguments: Any) -> Any:
-            with layer_calls.replaced(record):
-                return of_any_length(self._model)(*arguments, training=False)
-
-        specs = keras.tree.map_structure(
-            lambda spec: _of_known_size(spec, self._batch_size, lengths), self._signature
         )
-        tf.function(function, autograph=False).get_concrete_function(*specs)
-        return calls
+        for call in calls
+    ]
+
+
+def _traced(model: keras.Model, signature: list, lengths: dict[str, int]) -> list[Call]:
+    """The calls of layers in a call of a model, in which nothing grows.
+
+    Args:
+        model: The model.
+        signature: The signature of its arguments.
+        lengths: {name of an input: its second size}.
+    """
+    calls = []
+
+    def record(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
+        calls.append(_call(layer, args, kwargs))
+        return original(stateless(layer), *args, **kwargs)
+
+    def function(*arguments: Any) -> Any:
+        with layer_calls.replaced(record):
+            return of_any_length(model)(*arguments, training=False)
+
+    first = (spec.shape[0] for spec in keras.tree.flatten(signature) if spec.shape.rank)
+    batch_size = next((size for size in first if size), 2)
+    specs = keras.tree.map_structure(
+        lambda spec: _of_known_size(spec, batch_size, lengths), signature
+    )
+    tf.function(function, autograph=False).get_concrete_function(*specs)
+    return calls
 
 
 def _numbered(calls: list[Call]) -> dict[tuple[int, int], Call]:

@@ -15,7 +15,7 @@ from tf_rnn_ops.keras._internals.layers import flatten_layers
 from tf_rnn_ops.keras.dispatch import quantized
 from tf_rnn_ops.keras.layers.quantization import Quantize
 
-FUNCTIONS = ("train_function", "test_function", "predict_function")
+_FUNCTIONS = ("train_function", "test_function", "predict_function")
 """The attributes of a model with the functions that fit, evaluate and predict have traced."""
 
 
@@ -54,7 +54,7 @@ def _free(model: keras.Model) -> None:
     if not any(isinstance(vars(layer).get("quantize"), Quantize) for layer in layers):
         return
     for inner in layers:
-        for name in FUNCTIONS if isinstance(inner, keras.Model) else ():
+        for name in _FUNCTIONS if isinstance(inner, keras.Model) else ():
             # WHY: TensorFlow tracks the function until the attribute is deleted.
             patches.remove(inner, name)
             patches.put(inner, name, None)

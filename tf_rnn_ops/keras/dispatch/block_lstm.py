@@ -1,36 +1,17 @@
 """Runs a cell on BlockLSTMV2: an LSTM with peepholes, and with clipping that the gradient ignores."""
 
-import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras.dispatch import cells
-from tf_rnn_ops.keras.dispatch.masks import MaskedSteps
+from tf_rnn_ops.keras.dispatch.cell_call import CellCall, Result
 from tf_rnn_ops.native.tf_internals import tracing
 
 
-def run(
-    cell: keras.layers.Layer,
-    sequences: tf.Tensor,
-    states: list[tf.Tensor],
-    steps: MaskedSteps | None,
-    masks: dict[str, tf.Tensor],
-    is_training: bool,
-) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Runs BlockLSTMV2 over packed sequences.
-
-    Args:
-        cell: A cell whose op_name is 'BlockLSTMV2'.
-        sequences: [B, T, I] in the order of processing.
-        states: Initial h and c, [B, H].
-        steps: The MaskedSteps, or None without a mask.
-        masks: Empty, because the op has no dropout masks of gates.
-        is_training: Whether the call is for training. It has no effect.
-
-    Returns:
-        [B, T, H], and the list of final states.
-    """
-    assert not masks, "decide() excludes dropout masks of gates"
+def run(call: CellCall) -> Result:
+    """Runs BlockLSTMV2 for a cell whose op_name is 'BlockLSTMV2'. Training makes no difference."""
+    assert not call.masks, "decide() excludes dropout masks of gates"
+    cell, sequences, states, steps = call.cell, call.sequences, call.states, call.steps
     kernel, recurrent_kernel, bias = cells.weights(cell)
     if steps is None:
         time = sequences.shape[1]
@@ -47,7 +28,7 @@ def run(
         h_prev=states[0],
         w=tf.concat([kernel, recurrent_kernel], axis=0),
         b=tf.zeros([4 * cell.units], kernel.dtype) if bias is None else bias,
-        **cell.op_arguments(is_training),
+        **cell.op_arguments(call.is_training),
     )
     both = [tf.transpose(by_time, [1, 0, 2]) for by_time in (result.h, result.cs)]
     if steps is None:

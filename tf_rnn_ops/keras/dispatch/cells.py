@@ -92,7 +92,7 @@ def op_of_call(cell: keras.layers.Layer, time: int | None, training: bool | None
     assert name is not None, "reason() excludes cells without an op"
     if name == "CudnnRNNV3":
         # It takes longer for one step, and lacks dropout masks of gates and a kernel for XLA.
-        if not (time == 1 or xla or (training and needs_gate_masks(cell))):
+        if not (time == 1 or xla or (training and _needs_gate_masks(cell))):
             return name
         name = "LayerRNN"
     if name != "LayerRNN" or training:
@@ -111,7 +111,7 @@ def can_keep_packed(layer: keras.layers.Layer) -> bool:
     return is_quantized(layer) or layer.variable_dtype == layer.compute_dtype
 
 
-def needs_gate_masks(cell: keras.layers.Layer) -> bool:
+def _needs_gate_masks(cell: keras.layers.Layer) -> bool:
     """Whether dropout in training multiplies the state, or other inputs for every gate."""
     return cell.recurrent_dropout > 0 or (
         getattr(cell, "implementation", 2) == 1 and cell.dropout > 0

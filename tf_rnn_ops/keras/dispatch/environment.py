@@ -47,22 +47,22 @@ def has_tpu() -> bool:
     return bool(tf.config.get_visible_devices("TPU"))
 
 
-def is_keras_2(model: object) -> bool:
+def _is_keras_2(model: object) -> bool:
     """Whether the class of an object is from the tf_keras package (Keras 2)."""
     return any(cls.__module__.split(".")[0] == "tf_keras" for cls in type(model).__mro__)
 
 
 def check_model(model: object, cls: type = keras.Model) -> None:
     """Raises TypeError unless the argument `model` of a function is a model or, as `cls` says, a layer of Keras 3."""
-    refuse_keras_2(model, "model")
+    _refuse_keras_2(model, "model")
     if not isinstance(model, cls):
         kind = "model" if cls is keras.Model else "model or layer"
         raise TypeError(f"model must be a Keras 3 {kind}, but it is a {type(model).__name__}.")
 
 
-def refuse_keras_2(model: object, argument: str) -> None:
+def _refuse_keras_2(model: object, argument: str) -> None:
     """Raises TypeError if `model`, the argument named `argument`, belongs to Keras 2."""
-    if is_keras_2(model):
+    if _is_keras_2(model):
         raise TypeError(
             f"{argument} is a {type(model).__name__} of tf_keras (Keras 2), but tf_rnn_ops.keras "
             "works with Keras 3. Unset TF_USE_LEGACY_KERAS and build the model with Keras 3, which "

@@ -22,6 +22,7 @@ from tf_rnn_ops.keras.dispatch import (
     quantized,
     shapes,
 )
+from tf_rnn_ops.keras.dispatch.cell_call import CellCall, Result
 from tf_rnn_ops.keras.dispatch.decision import cells_of, decide, is_quantized
 from tf_rnn_ops.keras.dispatch.masks import MaskedSteps
 from tf_rnn_ops.native.tf_internals import tracing
@@ -74,9 +75,10 @@ def inner_loop(
     steps, output = _arrange(layer, output, one_mask)
     new_states = []
     for op, cell, cell_states in zip(ops, its_cells, states):
-        output, final_states = _run(op, cell, output, cell_states, steps, training)
+        call = _call(cell, output, cell_states, steps, bool(training))
+        output, final_states = _RUN[op](call)
         new_states.append(final_states)
-    results = outputs(layer, steps, output, new_states[-1][0])
+    results = _outputs(layer, steps, output, new_states[-1][0])
     if not is_stack:
         return (*results, new_states[0])
     return (*results, keras.tree.pack_sequence_as(initial_state, keras.tree.flatten(new_states)))
@@ -86,23 +88,22 @@ def _as_list(states: Any) -> list:
     return list(states) if isinstance(states, (list, tuple)) else [states]
 
 
-def _run(
-    op: str,
+def _call(
     cell: keras.layers.Layer,
     sequences: tf.Tensor,
     states: list[tf.Tensor],
     steps: MaskedSteps | None,
-    training: bool | None,
-) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Runs a cell on an op over sequences in the order of processing. Returns [B, T, H] and the final states."""
-    states = of_every_row(states, sequences)
+    is_training: bool,
+) -> CellCall:
+    """The call of a cell on sequences in the order of processing, with dropout applied."""
+    states = _of_every_row(states, sequences)
     masks: dict[str, tf.Tensor] = {}
-    if training:
+    if is_training:
         sequences, masks = _dropout(cell, sequences, states[0])
-    return _RUN[op](cell, sequences, states, steps, masks, bool(training))
+    return CellCall(cell, sequences, states, steps, masks, is_training)
 
 
-def of_every_row(states: list[tf.Tensor], sequences: tf.Tensor) -> list[tf.Tensor]:
+def _of_every_row(states: list[tf.Tensor], sequences: tf.Tensor) -> list[tf.Tensor]:
     """The initial states in the type of the sequences. A single row is broadcast to all rows, as in Keras."""
     states = [tf.cast(state, sequences.dtype) for state in states]
     batch = sequences.shape[0]
@@ -121,13 +122,6 @@ def of_every_row(states: list[tf.Tensor], sequences: tf.Tensor) -> list[tf.Tenso
         else tf.broadcast_to(state, [tf.shape(sequences)[0], tf.shape(state)[1]])
         for state in states
     ]
-
-
-def drop_inputs(cell: keras.layers.Layer, sequences: tf.Tensor, training: bool | None) -> tf.Tensor:
-    """Applies a cell's dropout to [B, T, I]. The mask is the same for all steps, as in Keras."""
-    if not (training and cell.dropout > 0):
-        return sequences
-    return sequences * overridden.dropout_mask(cell, sequences[:, 0, :])[:, None, :]
 
 
 def _arrange(
@@ -150,97 +144,58 @@ def _dropout(
         if isinstance(mask, list):
             masks["input_mask"] = tf.stack(mask)
         else:
-            sequences = drop_inputs(cell, sequences, training=True)
+            sequences = sequences * mask[:, None, :]
     if cell.recurrent_dropout > 0:
         mask = overridden.recurrent_dropout_mask(cell, state)
         masks["recurrent_mask"] = tf.stack(mask if isinstance(mask, list) else [mask])
     return sequences, masks
 
 
-def _inputs(
-    sequences: tf.Tensor, states: list[tf.Tensor], steps: MaskedSteps | None
-) -> dict[str, Any]:
-    """The arguments of the ops for a layer that come from a call."""
-    return {
-        "input": sequences,
-        "input_h": states[0],
-        "input_c": states[1] if len(states) == 2 else tf.zeros([], sequences.dtype),
-        "sequence_lengths": None if steps is None else steps.lengths,
-        "time_major": False,
-    }
-
-
-def _layer(
-    cell: keras.layers.Layer,
-    sequences: tf.Tensor,
-    states: list[tf.Tensor],
-    steps: MaskedSteps | None,
-    masks: dict[str, tf.Tensor],
-    is_training: bool,
-) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Runs LayerRNN. Returns [B, T, H] and the list of final states."""
-    weights, other_arguments = cells.layer_arguments(cell, is_training)
-    inputs = _inputs(sequences, states, steps)
-    result: Any = raw_ops.LayerRNN(
-        **inputs, **weights, **other_arguments, **masks, is_training=is_training
+def _layer(call: CellCall) -> Result:
+    """Runs LayerRNN."""
+    weights, other_arguments = cells.layer_arguments(call.cell, call.is_training)
+    result = raw_ops.LayerRNN(
+        **call.inputs(), **weights, **other_arguments, **call.masks, is_training=call.is_training
     )
-    return result.output, [result.output_h, result.output_c][: len(states)]
+    return _of_layer(call, result)
 
 
-def _packed(
-    cell: keras.layers.Layer,
-    sequences: tf.Tensor,
-    states: list[tf.Tensor],
-    steps: MaskedSteps | None,
-    masks: dict[str, tf.Tensor],
-    is_training: bool,
-) -> tuple[tf.Tensor, list[tf.Tensor]]:
+def _packed(call: CellCall) -> Result:
     """Runs LayerRNNPacked, with weights that stay packed between calls."""
-    assert not masks, "masks exist only in training"
-    weights, other_arguments = cells.layer_arguments(cell, is_training)
+    assert not call.masks, "masks exist only in training"
+    weights, other_arguments = cells.layer_arguments(call.cell, call.is_training)
     packed = raw_ops.PackLayerRNN(**weights, keep=True)
-    inputs = _inputs(sequences, states, steps)
-    result: Any = raw_ops.LayerRNNPacked(**inputs, **weights, **other_arguments, packed=packed)
-    return result.output, [result.output_h, result.output_c][: len(states)]
+    result = raw_ops.LayerRNNPacked(**call.inputs(), **weights, **other_arguments, packed=packed)
+    return _of_layer(call, result)
 
 
-def _quantized(
-    cell: keras.layers.Layer,
-    sequences: tf.Tensor,
-    states: list[tf.Tensor],
-    steps: MaskedSteps | None,
-    masks: dict[str, tf.Tensor],
-    is_training: bool,
-) -> tuple[tf.Tensor, list[tf.Tensor]]:
+def _of_layer(call: CellCall, result: Any) -> Result:
+    return result.output, [result.output_h, result.output_c][: len(call.states)]
+
+
+def _quantized(call: CellCall) -> Result:
     """Runs QuantizedLayerRNN."""
-    inputs = _inputs(sequences, states, steps)
-    output, *new = quantized.run(inputs, *cells.quantized_arguments(cell))
-    return output, new[: len(states)]
+    output, *new = quantized.run(call.inputs(), *cells.quantized_arguments(call.cell))
+    return output, new[: len(call.states)]
 
 
-def _cudnn(
-    cell: keras.layers.Layer,
-    sequences: tf.Tensor,
-    states: list[tf.Tensor],
-    steps: MaskedSteps | None,
-    masks: dict[str, tf.Tensor],
-    is_training: bool,
-) -> tuple[tf.Tensor, list[tf.Tensor]]:
+def _cudnn(call: CellCall) -> Result:
     """Runs CudnnRNNV3, which also has a kernel for GPUs, but no dropout masks of gates."""
-    assert not masks, "decide() excludes dropout masks of gates"
-    rnn_mode = cells.rnn_mode(cell)
+    assert not call.masks, "decide() excludes dropout masks of gates"
+    inputs = call.inputs()
+    rnn_mode = cells.rnn_mode(call.cell)
     has_c = rnn_mode == "lstm"
     pack = params.gru if rnn_mode == "gru" else params.one_bias
-    shape = tf.shape(sequences)
+    shape = tf.shape(call.sequences)
+    inputs["input_h"] = inputs["input_h"][:, None, :]
+    inputs["input_c"] = inputs["input_c"][:, None, :] if has_c else inputs["input_c"]
+    if call.steps is None:
+        inputs["sequence_lengths"] = tf.fill([shape[0]], shape[1])
     result = raw_ops.CudnnRNNV3(
-        input=sequences,
-        input_h=states[0][:, None, :],
-        input_c=states[1][:, None, :] if has_c else tf.zeros([], sequences.dtype),
-        params=pack(*cells.weights(cell)),
-        sequence_lengths=tf.fill([shape[0]], shape[1]) if steps is None else steps.lengths,
+        **inputs,
+        params=pack(*cells.weights(call.cell)),
         rnn_mode=rnn_mode,
-        is_training=is_training,
-        time_major=False,
+        is_training=call.is_training,
     )
     h = result.output_h[:, 0, :]
     return result.output, [h, result.output_c[:, 0, :]] if has_c else [h]
@@ -255,7 +210,7 @@ _RUN = {
 }
 
 
-def outputs(
+def _outputs(
     layer: keras.layers.Layer, steps: MaskedSteps | None, packed: tf.Tensor, h: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the last output and the outputs in the form that Keras expects.

@@ -3,49 +3,65 @@
 import difflib
 import functools
 import inspect
-from typing import Any, Callable, Mapping, TypedDict, TypeVar
+from typing import Any, Callable, Mapping, TypeAlias, TypedDict, TypeVar
+
+import keras
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
+# An object of Keras, its name, its config, a function, or None.
+Initializer: TypeAlias = (
+    str | Mapping[str, Any] | Callable[..., Any] | keras.initializers.Initializer | None
+)
+Regularizer: TypeAlias = (
+    str | Mapping[str, Any] | Callable[..., Any] | keras.regularizers.Regularizer | None
+)
+Constraint: TypeAlias = (
+    str | Mapping[str, Any] | Callable[..., Any] | keras.constraints.Constraint | None
+)
+Activation: TypeAlias = str | Mapping[str, Any] | Callable[..., Any] | None
+DType: TypeAlias = str | Mapping[str, Any] | keras.DTypePolicy | None
+Seed: TypeAlias = int | keras.random.SeedGenerator | None
 
-class CellArguments(TypedDict, total=False):
+
+class _CellArguments(TypedDict, total=False):
     """The arguments of keras.layers.LSTMCell and GRUCell."""
 
-    activation: Any
-    recurrent_activation: Any
+    activation: Activation
+    recurrent_activation: Activation
     use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
+    kernel_initializer: Initializer
+    recurrent_initializer: Initializer
+    bias_initializer: Initializer
+    kernel_regularizer: Regularizer
+    recurrent_regularizer: Regularizer
+    bias_regularizer: Regularizer
+    kernel_constraint: Constraint
+    recurrent_constraint: Constraint
+    bias_constraint: Constraint
     dropout: float
     recurrent_dropout: float
-    seed: Any
+    seed: Seed
     implementation: int
-    activity_regularizer: Any
+    activity_regularizer: Regularizer
     name: str | None
-    dtype: Any
+    dtype: DType
     trainable: bool
 
 
-class LSTMCellArguments(CellArguments, total=False):
+class LSTMCellArguments(_CellArguments, total=False):
     """The arguments of keras.layers.LSTMCell."""
 
     unit_forget_bias: bool
 
 
-class GRUCellArguments(CellArguments, total=False):
+class GRUCellArguments(_CellArguments, total=False):
     """The arguments of keras.layers.GRUCell."""
 
     reset_after: bool
 
 
-class LoopArguments(TypedDict, total=False):
+class _LoopArguments(TypedDict, total=False):
     """The arguments of keras.layers.RNN."""
 
     return_sequences: bool
@@ -57,26 +73,26 @@ class LoopArguments(TypedDict, total=False):
     input_shape: Any
 
 
-class LSTMArguments(LSTMCellArguments, LoopArguments, total=False):
+class LSTMArguments(LSTMCellArguments, _LoopArguments, total=False):
     """The arguments of a layer with an LSTM cell."""
 
 
-class GRUArguments(GRUCellArguments, LoopArguments, total=False):
+class GRUArguments(GRUCellArguments, _LoopArguments, total=False):
     """The arguments of a layer with a GRU cell."""
 
 
 class LayerArguments(TypedDict, total=False):
     """The arguments of keras.layers.Layer."""
 
-    activity_regularizer: Any
+    activity_regularizer: Regularizer
     name: str | None
-    dtype: Any
+    dtype: DType
     trainable: bool
     input_shape: Any
 
 
 _OF_BOTH = ("dtype", "trainable")
-_OF_LAYER = {*LoopArguments.__annotations__, *LayerArguments.__annotations__}
+_OF_LAYER = {*_LoopArguments.__annotations__, *LayerArguments.__annotations__}
 
 
 def divide(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,6 +8,7 @@ import tensorflow as tf
 from tf_rnn_ops.keras.dispatch import changes
 from tf_rnn_ops.keras.dispatch.params import as_tensor
 from tf_rnn_ops.keras.layers.arguments import (
+    Initializer,
     LSTMArguments,
     LSTMCellArguments,
     divide,
@@ -66,8 +67,8 @@ class LayerNormLSTMCell(OpCell, keras.layers.LSTMCell):
     def __init__(
         self,
         units: int,
-        norm_gamma_initializer: Any = "ones",
-        norm_beta_initializer: Any = "zeros",
+        norm_gamma_initializer: Initializer = "ones",
+        norm_beta_initializer: Initializer = "zeros",
         norm_epsilon: float = 1e-3,
         **kwargs: "Unpack[LSTMCellArguments]",
     ) -> None:
@@ -192,8 +193,8 @@ class LayerNormLSTM(LSTMCellLayer):
     def __init__(
         self,
         units: int,
-        norm_gamma_initializer: Any = "ones",
-        norm_beta_initializer: Any = "zeros",
+        norm_gamma_initializer: Initializer = "ones",
+        norm_beta_initializer: Initializer = "zeros",
         norm_epsilon: float = 1e-3,
         **kwargs: "Unpack[LSTMArguments]",
     ) -> None:

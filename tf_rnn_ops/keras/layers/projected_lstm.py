@@ -1,10 +1,17 @@
 """ProjectedLSTM and PeepholeLSTM: LSTMs with a projection, peepholes and clipping, in one op."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import keras
 
-from tf_rnn_ops.keras.layers.arguments import LSTMArguments, divide, passes_on
+from tf_rnn_ops.keras.layers.arguments import (
+    Constraint,
+    Initializer,
+    LSTMArguments,
+    Regularizer,
+    divide,
+    passes_on,
+)
 from tf_rnn_ops.keras.layers.cell_layer import CellAttribute, CellLayer, LSTMCellLayer
 from tf_rnn_ops.keras.layers.projected_lstm_cell import PeepholeLSTMCell, ProjectedLSTMCell
 
@@ -50,12 +57,12 @@ class ProjectedLSTM(LSTMCellLayer):
         cell_clip: float | None = 0.0,
         proj_clip: float | None = 0.0,
         clip_gradient: bool = True,
-        projection_initializer: Any = "glorot_uniform",
-        projection_regularizer: Any = None,
-        projection_constraint: Any = None,
-        peephole_initializer: Any = "glorot_uniform",
-        peephole_regularizer: Any = None,
-        peephole_constraint: Any = None,
+        projection_initializer: Initializer = "glorot_uniform",
+        projection_regularizer: Regularizer = None,
+        projection_constraint: Constraint = None,
+        peephole_initializer: Initializer = "glorot_uniform",
+        peephole_regularizer: Regularizer = None,
+        peephole_constraint: Constraint = None,
         **kwargs: "Unpack[LSTMArguments]",
     ) -> None:
         of_cell, of_layer = divide(kwargs)
@@ -98,9 +105,9 @@ class PeepholeLSTM(ProjectedLSTM):
         self,
         units: int,
         cell_clip: float | None = 0.0,
-        peephole_initializer: Any = "glorot_uniform",
-        peephole_regularizer: Any = None,
-        peephole_constraint: Any = None,
+        peephole_initializer: Initializer = "glorot_uniform",
+        peephole_regularizer: Regularizer = None,
+        peephole_constraint: Constraint = None,
         **kwargs: "Unpack[LSTMArguments]",
     ) -> None:
         of_cell, of_layer = divide(kwargs)

@@ -8,7 +8,13 @@ import tensorflow as tf
 from tf_rnn_ops._python import checks
 from tf_rnn_ops.keras.dispatch.params import as_tensor, weight_of
 from tf_rnn_ops.keras.layers import numeric_arguments
-from tf_rnn_ops.keras.layers.arguments import LSTMCellArguments, passes_on
+from tf_rnn_ops.keras.layers.arguments import (
+    Constraint,
+    Initializer,
+    LSTMCellArguments,
+    Regularizer,
+    passes_on,
+)
 from tf_rnn_ops.keras.layers.op_cell import OpCell, dropped
 from tf_rnn_ops.params.initializers import nth_use
 
@@ -86,12 +92,12 @@ class ProjectedLSTMCell(OpCell, keras.layers.LSTMCell):
         cell_clip: float | None = 0.0,
         proj_clip: float | None = 0.0,
         clip_gradient: bool = True,
-        projection_initializer: Any = "glorot_uniform",
-        projection_regularizer: Any = None,
-        projection_constraint: Any = None,
-        peephole_initializer: Any = "glorot_uniform",
-        peephole_regularizer: Any = None,
-        peephole_constraint: Any = None,
+        projection_initializer: Initializer = "glorot_uniform",
+        projection_regularizer: Regularizer = None,
+        projection_constraint: Constraint = None,
+        peephole_initializer: Initializer = "glorot_uniform",
+        peephole_regularizer: Regularizer = None,
+        peephole_constraint: Constraint = None,
         **kwargs: "Unpack[LSTMCellArguments]",
     ) -> None:
         super().__init__(units, **kwargs)
@@ -283,9 +289,9 @@ class PeepholeLSTMCell(ProjectedLSTMCell):
         self,
         units: int,
         cell_clip: float | None = 0.0,
-        peephole_initializer: Any = "glorot_uniform",
-        peephole_regularizer: Any = None,
-        peephole_constraint: Any = None,
+        peephole_initializer: Initializer = "glorot_uniform",
+        peephole_regularizer: Regularizer = None,
+        peephole_constraint: Constraint = None,
         **kwargs: "Unpack[LSTMCellArguments]",
     ) -> None:
         super().__init__(

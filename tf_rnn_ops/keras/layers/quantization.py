@@ -3,7 +3,7 @@
 keras.Model.quantize calls `quantize` of the layers that hold no other layers. These are the cells, so `adopt`
 gives each cell a `quantize` that quantizes its whole layer.
 
-The class of a cell says which weights it has. `follow_policies` sets the classes when a layer is made, before it is
+The class of a cell says which weights it has. `_follow_policies` sets the classes when a layer is made, before it is
 built and after it is built, because a DTypePolicyMap tells the policy of a cell by its path:
 
     dtype policy of the cell    class of the cell       weights that build() makes
@@ -14,7 +14,9 @@ built and after it is built, because a DTypePolicyMap tells the policy of a cell
     another quantization        ValueError
 
 WHY not `quantized_build` of the class, as in keras.layers.Dense: most cells are of Keras's own classes, which have no
-int8 weights. Keras's constructors or users make them, and convert and accelerate leave them as they are.
+int8 weights. Keras's constructors or users make them, and convert and accelerate leave them as they are. A layer
+cannot make its cell again from the config: the second cell draws other seeds, so that keras.utils.set_random_seed would
+give other weights, and dropout has another name for its state. The cell of RNN may be in other layers of the user too.
 """
 
 import functools
@@ -64,17 +66,17 @@ def adopt(layer: keras.layers.Layer) -> None:
         layer: A new layer of this package, or a layer of Keras whose class has become one of this package.
 
     Raises:
-        ValueError: As of follow_policies.
+        ValueError: As of _follow_policies.
     """
     patches.put(layer, "quantize", Quantize(layer))
     # WHY not a method: Keras binds `build` when it makes a layer, whose class may be another one later.
     patches.put(layer, "build", _following(layer, layer.build))
     for cell in _op_cells(layer):
         patches.put(cell, "quantize", Quantize(layer, cell))
-    follow_policies(layer)
+    _follow_policies(layer)
 
 
-def follow_policies(layer: keras.layers.Layer) -> None:
+def _follow_policies(layer: keras.layers.Layer) -> None:
     """Gives the cells of a layer the classes that their dtype policies ask for.
 
     A cell whose policy is not known yet gets the class with int8 weights, which decides when it is built.
@@ -156,7 +158,7 @@ def dequantize(layer: keras.layers.Layer) -> None:
         _set_policy(layer, policies.float_policy(layer))
 
 
-def reason_for_float(cell: keras.layers.Layer) -> str | None:
+def _reason_for_float(cell: keras.layers.Layer) -> str | None:
     """Tells why there are no int8 weights for a cell; None if there are."""
     cls = cells.class_of(cell)
     if cls not in OF_CLASS:
@@ -175,7 +177,7 @@ def reason_for_float(cell: keras.layers.Layer) -> str | None:
     return None
 
 
-def quantized_array(weight: Any) -> tuple[np.ndarray, np.ndarray]:
+def _quantized_array(weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Quantizes the columns of a matrix.
 
     Args:
@@ -197,10 +199,10 @@ def _following(layer: keras.layers.Layer, build: Callable[..., Any]) -> Callable
 
     @functools.wraps(build)
     def build_and_follow(*args: Any, **kwargs: Any) -> None:
-        follow_policies(layer)
+        _follow_policies(layer)
         build(*args, **kwargs)
         try:
-            follow_policies(layer)
+            _follow_policies(layer)
         except ValueError:
             patches.put(layer, "built", False)
             raise
@@ -221,7 +223,7 @@ def _is_ahead(cell: keras.layers.Layer) -> bool:
 
 def _check_policies(layer: keras.layers.Layer, its_cells: list[keras.layers.Layer]) -> None:
     """Raises ValueError if a known policy asks for weights that a cell does not have."""
-    reasons = {id(cell): reason_for_float(cell) for cell in its_cells if policies.is_known(cell)}
+    reasons = {id(cell): _reason_for_float(cell) for cell in its_cells if policies.is_known(cell)}
     if its_cells:
         policies.check_mode(layer, next(filter(None, reasons.values()), None))
     for cell in its_cells:
@@ -257,7 +259,7 @@ def _check_quantizable(layer: keras.layers.Layer, mode: str | None, config: Any)
             f"The layer {layer.name!r} is already quantized: its dtype policy is "
             f"{policies.name_of(layer)!r}."
         )
-    reason = next(filter(None, map(reason_for_float, its_cells)), None)
+    reason = next(filter(None, map(_reason_for_float, its_cells)), None)
     if reason is not None:
         raise NotImplementedError(
             f"The layer {layer.name!r} cannot be quantized to int8: {reason}."
@@ -301,7 +303,7 @@ def _arrays(layer: keras.layers.Layer, cell: keras.layers.Layer) -> dict[str, np
                 f"{name} of the layer {layer.name!r} must be finite to be quantized, but it has NaN or "
                 "infinity."
             )
-        arrays[name], arrays[f"{name}_scale"] = quantized_array(weight)
+        arrays[name], arrays[f"{name}_scale"] = _quantized_array(weight)
     return arrays
 
 

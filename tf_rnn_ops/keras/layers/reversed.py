@@ -1,9 +1,14 @@
 """A layer that runs another layer from the last step to the first."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 import keras
 import tensorflow as tf
+
+from tf_rnn_ops.keras.layers.arguments import DType, Regularizer
+
+if TYPE_CHECKING:
+    from tf_rnn_ops.raw_ops.types import TensorLike
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -32,9 +37,9 @@ class Reversed(keras.layers.Wrapper):
         self,
         layer: keras.layers.Layer,
         *,
-        activity_regularizer: Any = None,
+        activity_regularizer: Regularizer = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DType = None,
         trainable: bool = True,
     ) -> None:
         super().__init__(
@@ -61,8 +66,8 @@ class Reversed(keras.layers.Wrapper):
     def call(
         self,
         sequences: tf.Tensor,
-        initial_state: Any = None,
-        mask: Any = None,
+        initial_state: "TensorLike | Sequence[TensorLike] | None" = None,
+        mask: "TensorLike | None" = None,
         training: bool | None = None,
     ) -> Any:
         """Runs the layer with the arguments of the layer."""

@@ -1,6 +1,6 @@
 """The computation of the stacks."""
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import keras
 import tensorflow as tf
@@ -13,6 +13,9 @@ from tf_rnn_ops.keras.layers import policies, stack_weights
 from tf_rnn_ops.keras.layers.stack_options import NO_INT8, StackOptions
 from tf_rnn_ops.native.tf_internals import tracing
 from tf_rnn_ops.raw_ops import dropout_seeds
+
+if TYPE_CHECKING:
+    from tf_rnn_ops.raw_ops.types import TensorLike
 
 _BAD_MASK = "The mask must be True first and then False in each sequence. Valid steps:"
 
@@ -112,13 +115,13 @@ class CudnnStack(StackOptions):
 
     def call(
         self,
-        sequences: Any,
-        initial_state: Any = None,
-        mask: Any = None,
+        sequences: "TensorLike",
+        initial_state: "TensorLike | Sequence[TensorLike] | None" = None,
+        mask: "TensorLike | None" = None,
         training: bool | None = None,
-        sequence_lengths: Any = None,
-        dropout_seed: Any = None,
-        sequences_mask: Any = None,
+        sequence_lengths: "TensorLike | None" = None,
+        dropout_seed: "TensorLike | None" = None,
+        sequences_mask: "TensorLike | None" = None,
     ) -> Any:
         """Runs the stack.
 

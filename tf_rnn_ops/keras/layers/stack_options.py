@@ -8,7 +8,14 @@ import numpy as np
 from tf_rnn_ops._python import checks
 from tf_rnn_ops.keras.dispatch import decision
 from tf_rnn_ops.keras.layers import numeric_arguments, policies
-from tf_rnn_ops.keras.layers.arguments import LayerArguments, passes_on
+from tf_rnn_ops.keras.layers.arguments import (
+    Constraint,
+    Initializer,
+    LayerArguments,
+    Regularizer,
+    Seed,
+    passes_on,
+)
 from tf_rnn_ops.keras.layers.op_layer import with_package
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import num_directions
@@ -47,20 +54,20 @@ class StackOptions(keras.layers.Layer):
         return_sequences: bool = False,
         return_state: bool = False,
         time_major: bool = False,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
         unit_forget_bias: bool = True,
         use_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
         go_backwards: bool = False,
         stateful: bool = False,
-        seed: Any = None,
+        seed: Seed = None,
         **kwargs: "Unpack[LayerArguments]",
     ) -> None:
         super().__init__(**kwargs)

@@ -6,8 +6,8 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 import tensorflow as tf
 
-from tf_rnn_ops.params import Block, Layout
 from tf_rnn_ops.params.initializers import nth_use
+from tf_rnn_ops.params.layout import Block, Layout
 
 
 class _Piece(NamedTuple):

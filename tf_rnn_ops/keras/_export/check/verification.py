@@ -85,7 +85,7 @@ def verify(
                 want = reference.results(arguments)
             except Exception as error:  # the layers of a model raise errors of any kind
                 if k == 0 or given is not None:
-                    raise _not_run(f"model {model.name!r}", arguments, error) from error
+                    raise _not_run(f"The model {model.name!r}", arguments, error) from error
                 notes.append(
                     f"The model does not run on other sizes, such as {_shapes(arguments)}."
                 )
@@ -178,7 +178,7 @@ def _results_of_file(
     try:
         return feed.results(call, arguments, want)
     except Exception as error:  # the runtimes raise errors of any kind
-        raise _not_run("file", arguments, error) from error
+        raise _not_run("The file", arguments, error) from error
 
 
 def _measured(worst: Comparison, notes: list[str]) -> dict[str, Any]:
@@ -216,9 +216,7 @@ def _median_ms(*calls: Callable[[], Any]) -> list[float]:
 
 
 def _not_run(what: str, arguments: Any, error: Exception) -> ValueError:
-    return ValueError(
-        f"The {what} does not run on {_shapes(arguments)}: {one_line(error)} {differences.ADVICE}"
-    )
+    return differences.not_run(what, f"on {_shapes(arguments)}", error)
 
 
 def _shapes(arguments: Any) -> str:

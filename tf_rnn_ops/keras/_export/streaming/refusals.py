@@ -46,7 +46,7 @@ def check(model: keras.Model, calls: list[Call]) -> None:
         calls: The calls of its layers.
     """
     for call in calls:
-        if reason := reason_against(call):
+        if reason := _reason_against(call):
             raise ValueError(
                 f"The layer {call.layer.name!r} cannot stream, because {reason}. streaming=False is for whole sequences."
             )
@@ -72,7 +72,7 @@ def _hidden(model: keras.Model, calls: list[Call]) -> set[keras.layers.Layer]:
     return found
 
 
-def reason_against(call: Call) -> str:
+def _reason_against(call: Call) -> str:
     """The reason why the layer of a call cannot stream, as a part of a sentence; empty if it can."""
     layer = call.layer
     if getattr(layer, "time_major", False):
