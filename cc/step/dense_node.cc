@@ -239,11 +239,12 @@ class ConvNode : public Node {
     return Status();
   }
 
+  // Whether the steps of a window follow each other.
+  bool IsContiguous() const { return groups_ == 1 && dilation_ == 1; }
+
   // The first steps of a call whose windows are copied. Those of later steps are where the input
   // is.
-  int64_t CopiedSteps() const {
-    return groups_ == 1 && dilation_ == 1 ? std::min(memory_, time_) : time_;
-  }
+  int64_t CopiedSteps() const { return IsContiguous() ? std::min(memory_, time_) : time_; }
 
   // The inputs of step t, which is before the call if t < 0.
   const float* StepOf(int64_t b, int64_t t, const Call& call) const {
@@ -263,9 +264,26 @@ class ConvNode : public Node {
     }
   }
 
+  // The window of step t < memory_: the last steps of the state, and the first ones of the input.
+  float* CopyWindow(int64_t b, int64_t t, const Call& call, float* to) const {
+    const float* const state = StepOf(b, t - memory_, call);
+    const float* const input = StepOf(b, 0, call);
+    to = std::copy(state, state + (memory_ - t) * channels_, to);
+    return std::copy(input, input + (t + 1) * channels_, to);
+  }
+
+  float* CopySteps(int64_t g, int64_t b, int64_t t, const Call& call, float* to) const {
+    const int64_t in_group = channels_ / groups_;
+    for (int64_t k = 0; k < width_; ++k) {
+      const float* const from = StepOf(b, t + k * dilation_ - memory_, call) + g * in_group;
+      to = std::copy(from, from + in_group, to);
+    }
+    return to;
+  }
+
   void RunGroup(int64_t g, const Call& call) {
     const int64_t columns = output_->columns(), out_group = columns / groups_;
-    const int64_t in_group = channels_ / groups_, copied = CopiedSteps();
+    const int64_t copied = CopiedSteps();
     float* copy = window_->out();
     for (int64_t b = 0; b < batch_; ++b) {
       for (int64_t t = 0; t < time_; ++t) {
@@ -273,10 +291,7 @@ class ConvNode : public Node {
         const float* window = nullptr;
         if (t < copied) {
           window = copy;
-          for (int64_t k = 0; k < width_; ++k, copy += in_group) {
-            const float* from = StepOf(b, t + k * dilation_ - memory_, call) + g * in_group;
-            std::copy(from, from + in_group, copy);
-          }
+          copy = IsContiguous() ? CopyWindow(b, t, call, copy) : CopySteps(g, b, t, call, copy);
         } else {
           window = StepOf(b, t - memory_, call);
         }
