@@ -179,7 +179,7 @@ struct CellSteps {
         s.blocks, order);
   }
 
-  // The same of the rows of any step. `blocks`: of all units.
+  // Runs the product and the cells for the rows of a step. `blocks`: those of all units.
   template <bool Gated, typename E>
   static void RunPanels(StepRows<T> rows, const Tensors& tensors, StepProduct<E> product,
                         int64_t blocks, const PanelOrder& order) {
