@@ -22,7 +22,7 @@ import tempfile
 
 import numpy as np
 
-from benchmarks import float64, loop, machine, memory, peers, problems, report, settings
+from benchmarks import float64, loop, machine, memory, peers, problems, report, rtneural, settings
 from benchmarks.client import ROOT, Worker, WorkerError
 
 # A problem is measured again if the relative distance between the quartiles is larger.
@@ -116,6 +116,18 @@ def _make_parser():
         help="measure each shape also with N cores taken by other processes (default: %(default)s)",
     )
     add("--memory", action="store_true", help="also measure the peak memory of each library")
+    add(
+        "--rtneural",
+        type=pathlib.Path,
+        metavar="CHECKOUT",
+        help="only compare calls of a stepper from C with RTNeural, see benchmarks/rtneural.py",
+    )
+    add(
+        "--xsimd",
+        type=pathlib.Path,
+        metavar="CHECKOUT",
+        help="xsimd for RTNeural (default: modules/xsimd in its checkout)",
+    )
     return parser
 
 
@@ -242,6 +254,8 @@ def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
     args = parse_args(argv)
     settings.restrict(args.isa)
+    if args.rtneural:
+        return rtneural.compare(args.rtneural, args.xsimd)
     modes = {"both": [False, True], "inference": [False], "training": [True]}[args.mode]
     args.output.mkdir(parents=True, exist_ok=True)
     results = {

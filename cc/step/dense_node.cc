@@ -257,12 +257,14 @@ class ConvNode : public Node {
 
   // The first step of window t.
   int64_t Begin(int64_t t) const { return t * stride_ - before_; }
+  // Whether the steps of a window follow each other.
+  bool IsContiguous() const { return groups_ == 1 && dilation_ == 1; }
   // Whether the kernel reads a window where the input is, instead of a copy.
   bool IsInPlace(int64_t begin) const {
-    return groups_ == 1 && dilation_ == 1 && begin >= 0 && begin <= time_ - width_;
+    return IsContiguous() && begin >= 0 && begin <= time_ - width_;
   }
   int64_t CopiedWindows() const {
-    if (groups_ != 1 || dilation_ != 1 || time_ < width_) return windows_;
+    if (!IsContiguous() || time_ < width_) return windows_;
     const int64_t first = (before_ + stride_ - 1) / stride_;  // in place
     const int64_t last = std::min(windows_ - 1, (time_ - width_ + before_) / stride_);
     return windows_ - std::max<int64_t>(0, last - first + 1);
@@ -286,9 +288,26 @@ class ConvNode : public Node {
     }
   }
 
+  // Of a stream: the last steps of the state, and the first ones of the input.
+  float* CopyWindow(int64_t b, int64_t begin, const Call& call, float* to) const {
+    const float* const state = StepOf(b, begin, call);
+    const float* const input = StepOf(b, 0, call);
+    to = std::copy(state, state - begin * channels_, to);
+    return std::copy(input, input + (begin + width_) * channels_, to);
+  }
+
+  float* CopySteps(int64_t g, int64_t b, int64_t begin, const Call& call, float* to) const {
+    const int64_t in_group = channels_ / groups_;
+    for (int64_t k = 0; k < width_; ++k) {
+      const float* const from = StepOf(b, begin + k * dilation_, call) + g * in_group;
+      to = std::copy(from, from + in_group, to);
+    }
+    return to;
+  }
+
   void RunGroup(int64_t g, const Call& call) {
     const int64_t columns = output_->columns(), out_group = columns / groups_;
-    const int64_t in_group = channels_ / groups_;
+    const bool is_split = IsContiguous() && state_ != nullptr;
     float* copy = window_->out();
     for (int64_t b = 0; b < batch_; ++b) {
       for (int64_t t = 0; t < windows_; ++t) {
@@ -298,10 +317,7 @@ class ConvNode : public Node {
           window = StepOf(b, begin, call);
         } else {
           window = copy;
-          for (int64_t k = 0; k < width_; ++k, copy += in_group) {
-            const float* from = StepOf(b, begin + k * dilation_, call) + g * in_group;
-            std::copy(from, from + in_group, copy);
-          }
+          copy = is_split ? CopyWindow(b, begin, call, copy) : CopySteps(g, b, begin, call, copy);
         }
         products_[g].Set(row, window, output_->out() + row * columns + g * out_group);
       }

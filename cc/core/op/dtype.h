@@ -45,10 +45,10 @@ inline constexpr ElementType kElementType<double> = ElementType::kFloat64;
 template <>
 inline constexpr ElementType kElementType<int8_t> = ElementType::kInt8;
 
-// The names that TensorFlow uses.
+// The names that TensorFlow uses. A number that is not a type, such as one in a file, is unknown.
 constexpr const char* Name(Dtype dtype) {
   constexpr const char* kNames[] = {"float", "double", "half", "bfloat16"};
-  return kNames[dtype];
+  return kFloat32 <= dtype && dtype <= kBFloat16 ? kNames[dtype] : "unknown";
 }
 
 }  // namespace rnn_ops

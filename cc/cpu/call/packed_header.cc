@@ -27,17 +27,13 @@ uint64_t Checksum(const PackedHeader& header) {
   return hash.value();
 }
 
-// The number of a header, which may be any.
-const char* NameOfType(int32_t dtype) {
-  const bool is_type = kFloat32 <= dtype && dtype <= kBFloat16;
-  return is_type ? Name(static_cast<Dtype>(dtype)) : "unknown";
-}
-
 std::string Network(const PackedHeader& h) {
-  return StrCat("(rnn_mode = ", Name(static_cast<RnnMode>(h.mode)), ", T = ", NameOfType(h.dtype),
-                ", layers = ", h.num_layers, ", directions = ", h.num_dirs,
-                ", num_units = ", h.num_units, ", input_size = ", h.input_size,
-                ", num_proj = ", h.num_proj, h.skip_input ? ", skip_input)" : ")");
+  // The numbers of a header may be any.
+  return StrCat("(rnn_mode = ", Name(static_cast<RnnMode>(h.mode)),
+                ", T = ", Name(static_cast<Dtype>(h.dtype)), ", layers = ", h.num_layers,
+                ", directions = ", h.num_dirs, ", num_units = ", h.num_units,
+                ", input_size = ", h.input_size, ", num_proj = ", h.num_proj,
+                h.skip_input ? ", skip_input)" : ")");
 }
 
 bool SameNetwork(const PackedHeader& a, const PackedHeader& b) {

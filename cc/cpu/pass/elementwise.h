@@ -146,10 +146,9 @@ inline void Activate(const Elementwise* function, const float* x, float* y, int6
 
 // ---- Softmax ----
 
-// The largest element of a row. It may be another one if an element is NaN. n >= 1.
+// The largest element of a row of n >= V elements. It may be another one if an element is NaN.
 inline float LargestElement(const float* x, int64_t n) {
   constexpr int V = kLanes<float>;
-  if (n < V) return *std::max_element(x, x + n);
   Packet<float> largest = Load(x + n - V), other = largest;
   int64_t i = 0;
   for (; i + 2 * V <= n; i += 2 * V) {
@@ -157,16 +156,15 @@ inline float LargestElement(const float* x, int64_t n) {
     other = Max(other, Load(x + i + V));
   }
   if (i + V <= n) largest = Max(largest, Load(x + i));
-  alignas(64) float lanes[V];
-  Store(lanes, Max(largest, other));
-  return *std::max_element(lanes, lanes + V);
+  return LargestOfLanes(Max(largest, other));
 }
 
-// exp(x - largest) of a row, to y if kStores. Returns the sum.
+// exp(x - largest) of a row, to y if kStores, but of the last n % V elements to `tail`: loading
+// them right after a store of few lanes would wait for the store. Returns the sum.
 // WHY in double: a sum in float would lose the small terms of many classes. The sum of two vectors
 // in float costs three eps at most.
 template <bool kStores>
-double SumOfPowers(const float* x, float* y, int64_t n, float largest) {
+double SumOfPowers(const float* x, float* y, int64_t n, float largest, Packet<float>* tail) {
   constexpr int V = kLanes<float>;
   const Packet<float> offset = Set(largest);
   double sum = 0;
@@ -179,12 +177,15 @@ double SumOfPowers(const float* x, float* y, int64_t n, float largest) {
     }
     sum += static_cast<double>(SumOfLanes(padd(a, b)));
   }
-  for (; i < n; i += V) {
-    const Packet<float> a = KeepFirst<float>(Exp(psub(LoadFirst(x + i, n - i), offset)), n - i);
-    if constexpr (kStores) StoreFirst(y + i, a, n - i);
+  if (i + V <= n) {
+    const Packet<float> a = Exp(psub(Load(x + i), offset));
+    if constexpr (kStores) Store(y + i, a);
     sum += static_cast<double>(SumOfLanes(a));
+    i += V;
   }
-  return sum;
+  if (i == n) return sum;
+  *tail = KeepFirst<float>(Exp(psub(LoadFirst(x + i, n - i), offset)), n - i);
+  return sum + static_cast<double>(SumOfLanes(*tail));
 }
 
 // log(x) of a normal x: that of its power of two, and 2 artanh((m - 1) / (m + 1)) of the rest m
@@ -206,18 +207,62 @@ inline double LogOf(double x) {
   return static_cast<double>(exponent) * 0.6931471805599453 + 2 * s * series;
 }
 
+// The first n lanes from memory. The other lanes are the lowest number.
+EIGEN_ALWAYS_INLINE Packet<float> LoadFirstOrLowest(const float* p, int64_t n) {
+  const Packet<float> most = Set(std::numeric_limits<float>::max());
+  return padd(LoadFirst(p, n), psub(KeepFirst<float>(most, n), most));
+}
+
+inline void FillNan(float* y, int64_t n) {
+  std::fill(y, y + n, std::numeric_limits<float>::quiet_NaN());
+}
+
+// Softmax of N vectors, which stay in registers.
+template <int N>
+void ShortSoftmax(bool log, const float* x, float* y, int64_t n) {
+  using P = Packet<float>;
+  constexpr int V = kLanes<float>;
+  P values[N], powers[N];
+  P largest = values[0] = LoadFirstOrLowest(x, n);
+  for (int v = 1; v < N; ++v) {
+    values[v] = LoadFirstOrLowest(x + v * V, n - v * V);
+    largest = Max(largest, values[v]);
+  }
+  const P offset = Set(LargestOfLanes(largest));
+  P sums = Set(0.0f);
+  for (int v = 0; v < N; ++v) {
+    values[v] = psub(values[v], offset);
+    powers[v] = KeepFirst<float>(Exp(values[v]), n - v * V);
+    sums = padd(sums, powers[v]);
+  }
+  const double sum = static_cast<double>(SumOfLanes(sums));
+  if (!(sum >= 1.0)) return FillNan(y, n);
+  const P log_sum = Set(log ? static_cast<float>(LogOf(sum)) : 0.0f);
+  const P factor = Set(log ? 1.0f : static_cast<float>(1.0 / sum));
+  for (int v = 0; v < N; ++v) {
+    StoreFirst(y + v * V, log ? psub(values[v], log_sum) : pmul(powers[v], factor), n - v * V);
+  }
+}
+
+// n >= 1.
 inline void Softmax(bool log, const float* x, float* y, int64_t n) {
   using P = Packet<float>;
+  constexpr int V = kLanes<float>;
+  if (n <= V) return ShortSoftmax<1>(log, x, y, n);
+  if (n <= 2 * V) return ShortSoftmax<2>(log, x, y, n);
   const float largest = LargestElement(x, n);
-  const double sum =
-      log ? SumOfPowers<false>(x, y, n, largest) : SumOfPowers<true>(x, y, n, largest);
-  if (!(sum >= 1.0)) return std::fill(y, y + n, std::numeric_limits<float>::quiet_NaN());
+  P tail = Set(0.0f);
+  const double sum = log ? SumOfPowers<false>(x, y, n, largest, &tail)
+                         : SumOfPowers<true>(x, y, n, largest, &tail);
+  if (!(sum >= 1.0)) return FillNan(y, n);
   if (log) {
     const P offset = Set(largest), log_sum = Set(static_cast<float>(LogOf(sum)));
     ForEach(x, y, n, [=](const P& v) { return psub(psub(v, offset), log_sum); });
   } else {
     const P factor = Set(static_cast<float>(1.0 / sum));
-    ForEach(y, y, n, [=](const P& v) { return pmul(v, factor); });
+    const int64_t whole = n / V * V;
+    ForEach(y, y, whole, [=](const P& v) { return pmul(v, factor); });
+    StoreFirst(y + whole, pmul(tail, factor), n - whole);
   }
 }
 

@@ -306,16 +306,9 @@ inline float LargestOf(const float* row, int64_t n) {
   constexpr int V = kLanes<float>;
   Packet<float> largest = Set<float>(0.0f);
   for (int64_t k = 0; k < n; k += V) largest = Max(largest, Abs(LoadFirst(row + k, n - k)));
-  float lanes[V];
-  Store(lanes, largest);
-  float result = 0;
-  for (float lane : lanes) {
-    if (!(lane <= std::numeric_limits<float>::max())) {
-      return std::numeric_limits<float>::infinity();
-    }
-    result = std::max(result, lane);
-  }
-  return result;
+  // The difference is not a number in a lane that is not finite.
+  if (!(SumOfLanes(psub(largest, largest)) == 0.0f)) return std::numeric_limits<float>::infinity();
+  return LargestOfLanes(largest);
 }
 
 // Writes a row of n values, multiplied by `inverse` and rounded, as a header and quads, up to a

@@ -7,7 +7,8 @@
 //   - ploadu, pstoreu, pset1, padd, psub, pmul, pmadd (one rounding if the machine has FMA)
 //   - pmin and pmax that propagate NaN, pcmp_lt, pcmp_le, pabs, pand, pselect, ptranspose
 //   - ptanh and scalar_logistic_op
-//   - predux, the sum of a packet; plogical_shift_left and preinterpret of the integers of a packet
+//   - predux and predux_max, the sum and the maximum of a packet
+//   - plogical_shift_left and preinterpret of the integers of a packet
 // tests/package/wheel/test_kernel_eigen.py checks that the Eigen of a TensorFlow has these parts.
 #pragma once
 
@@ -87,6 +88,12 @@ EIGEN_ALWAYS_INLINE P Abs(const P& a) {
 template <typename P>
 EIGEN_ALWAYS_INLINE auto SumOfLanes(const P& a) {
   return Eigen::internal::predux(a);
+}
+
+// It may be another element if one is NaN.
+template <typename P>
+EIGEN_ALWAYS_INLINE auto LargestOfLanes(const P& a) {
+  return Eigen::internal::predux_max(a);
 }
 
 // Masks for Select.

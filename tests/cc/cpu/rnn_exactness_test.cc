@@ -179,8 +179,20 @@ TEST(RnnExactness, RowsOfALayerAreIndependent) {
   for (int64_t B : {2, 3, 11}) CheckRowsAreIndependent(/*D=*/1, B, /*layer=*/true);
 }
 
-// One sequence step by step with packed weights, on one plan, and all its steps at once with
-// unpacked weights (Note [Streams] in stream.h). It needs more steps than kUnpackedRows.
+// Steps [t, t + steps) of a tensor of the op with T steps.
+Vec StepsOf(const RnnProblem& p, const Vec& tensor, int64_t t, int64_t steps) {
+  const int64_t columns = static_cast<int64_t>(tensor.size()) / (p.max_time * p.batch);
+  const int64_t sequences = p.time_major ? 1 : p.batch, row = p.time_major ? p.batch : 1;
+  Vec part;
+  for (int64_t b = 0; b < sequences; ++b) {
+    const auto begin = tensor.begin() + (b * p.max_time + t) * row * columns;
+    part.insert(part.end(), begin, begin + steps * row * columns);
+  }
+  return part;
+}
+
+// Sequences step by step with packed weights, on one plan, and all their steps at once with
+// unpacked weights (Note [Streams] in stream.h). They need more rows than kUnpackedRows.
 void ExpectStepsOf(const KernelTable& table, const RnnCase& whole, int64_t steps) {
   const RnnProblem& p = whole.problem;
   const RnnValues inputs = RandomInputs(whole, /*seed=*/3);
@@ -188,56 +200,103 @@ void ExpectStepsOf(const KernelTable& table, const RnnCase& whole, int64_t steps
   ASSERT_EQ(at_once.Forward(), 0);
   RnnCase part = whole;
   part.problem.max_time = steps;
-  part.lengths = {static_cast<int32_t>(steps)};
+  part.lengths.assign(p.batch, static_cast<int32_t>(steps));
   RunOptions options;
   options.kept_plan = true;
   RnnValues state = inputs;
-  Vec y;
   for (int64_t t = 0; t < p.max_time; t += steps) {
-    state.x.assign(inputs.x.begin() + t * p.input_size,
-                   inputs.x.begin() + (t + steps) * p.input_size);
+    state.x = StepsOf(p, inputs.x, t, steps);
     RnnRun step(table, part, state, options);
     ASSERT_EQ(step.ForwardPacked(), 0);
-    y.insert(y.end(), step.values.y.begin(), step.values.y.end());
+    EXPECT_TRUE(step.values.y == StepsOf(p, at_once.values.y, t, steps)) << "step " << t;
     state.h0 = step.values.h_n;
     state.c0 = step.values.c_n;
   }
-  EXPECT_TRUE(y == at_once.values.y);
   EXPECT_TRUE(state.h0 == at_once.values.h_n);
   EXPECT_TRUE(state.c0 == at_once.values.c_n);
 }
 
+void ExpectStreams(const std::vector<RnnCase>& cases) {
+  for (const RnnCase& of : cases) {
+    SCOPED_TRACE(Describe(of));
+    for (const KernelTable* table : Tables(of.problem)) {
+      SCOPED_TRACE(table->isa);
+      for (const int64_t steps : {1, 3, 6}) ExpectStepsOf(*table, of, steps);
+    }
+  }
+}
+
+RnnCase StreamCase(int32_t mode, int64_t B, int64_t I, int64_t H) {
+  RnnCase c = MakeCase(kFloat32, mode, /*T=*/18, B, I, H);
+  c.problem.is_training = false;
+  return c;
+}
+
+// The options of a layer that have other code.
+std::vector<RnnCase> LayerOptions(const RnnCase& c) {
+  std::vector<RnnCase> cases(2, c);
+  cases[0].problem.recurrent_activation = Activation::kHardSigmoid;
+  cases[1].problem.int8_weights = true;
+  if (c.problem.mode != RnnMode::kLstm) return cases;
+  const auto add = [&](auto change) {
+    cases.push_back(c);
+    change(&cases.back().problem);
+  };
+  add([](RnnProblem* p) { p->has_peepholes = true; });
+  add([](RnnProblem* p) {
+    p->has_peepholes = true;
+    p->cell_clip = 0.5f;
+  });
+  add([](RnnProblem* p) { p->num_proj = 5; });
+  add([](RnnProblem* p) {
+    p->num_proj = 9;
+    p->proj_clip = 0.25f;
+  });
+  add([](RnnProblem* p) { p->has_layer_norm = true; });
+  add([](RnnProblem* p) { p->zoneout_h = p->zoneout_c = 0.25f; });
+  return cases;
+}
+
 TEST(RnnExactness, StreamsInStepsAndAtOnce) {
   for (const int32_t mode : kLayerModes) {
-    for (const int64_t H : {1, 8, 20, 33}) {
+    for (const int64_t H : {1, 8, 20, 33, 70}) {
       for (const int64_t I : {1, 7, 9, 40}) {
-        RnnCase c = MakeCase(kFloat32, mode, /*T=*/18, /*B=*/1, I, H);
+        RnnCase c = StreamCase(mode, /*B=*/1, I, H);
         UseKerasWeights(false, false, &c);
-        c.problem.is_training = false;
-        std::vector<RnnCase> cases = {c};
-        if (H == 20 && I == 9) {
-          cases.push_back(c);
-          cases.back().problem.recurrent_activation = Activation::kHardSigmoid;
-          if (c.problem.mode == RnnMode::kLstm) {
-            cases.push_back(c);
-            cases.back().problem.has_peepholes = true;
-            cases.push_back(cases.back());
-            cases.back().problem.cell_clip = 0.5f;
-            cases.push_back(c);
-            cases.back().problem.num_proj = 5;
-            cases.push_back(c);
-            cases.back().problem.has_layer_norm = true;
-            cases.push_back(c);
-            cases.back().problem.zoneout_h = cases.back().problem.zoneout_c = 0.25f;
-          }
+        ExpectStreams({c});
+        if (H == 20 && I == 9) ExpectStreams(LayerOptions(c));
+      }
+    }
+  }
+}
+
+// One more than kStreams runs on the usual pass.
+TEST(RnnExactness, SeveralStreamsInStepsAndAtOnce) {
+  for (const int32_t mode : kLayerModes) {
+    for (const int64_t B : {2, 3, 4, 5}) {
+      for (const bool time_major : {false, true}) {
+        for (const int64_t I : {1, 9}) {
+          RnnCase c = StreamCase(mode, B, I, /*H=*/20);
+          UseKerasWeights(false, false, &c);
+          c.problem.time_major = time_major;
+          ExpectStreams({c});
+          if (B == 3 && I == 9) ExpectStreams(LayerOptions(c));
         }
-        for (const RnnCase& of : cases) {
-          SCOPED_TRACE(Describe(of));
-          for (const KernelTable* table : Tables(of.problem)) {
-            SCOPED_TRACE(table->isa);
-            for (const int64_t steps : {1, 3, 6}) ExpectStepsOf(*table, of, steps);
-          }
-        }
+      }
+    }
+  }
+}
+
+TEST(RnnExactness, StreamsOfStacksInStepsAndAtOnce) {
+  for (const int32_t mode : kModes) {
+    for (const int64_t B : {1, 2, 4}) {
+      for (const int64_t L : {2, 3}) {
+        RnnCase c = StreamCase(mode, B, /*I=*/5, /*H=*/20);
+        c.problem.num_layers = L;
+        ExpectStreams({c});
+        if (c.problem.mode != RnnMode::kLstm) continue;
+        c.problem.num_proj = 12;
+        ExpectStreams({c});
       }
     }
   }

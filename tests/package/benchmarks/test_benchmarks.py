@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT))
 
-from benchmarks import machine, plots, problems, report, run  # noqa: E402
+from benchmarks import machine, plots, problems, report, rtneural, run  # noqa: E402
 
 
 def test_problems():
@@ -72,6 +72,20 @@ def test_run(tmp_path):
         assert all(min(s) > 0 for s in row["seconds"].values())
         assert (report.ratio(row) is None) == (libraries == names[:1])
     assert (tmp_path / "results.md").read_text().count("| lstm (5,3,4,6) |") == 2
+
+
+def test_next_to_rtneural(tmp_path):
+    assert rtneural.row("gru 16 6.0e-08 100 125.2 70.4") == (
+        "| GRU 16 | 100 | 125 | 1.25 | 70 | 0.70 |"
+    )
+    with pytest.raises(SystemExit, match="results of gru with 16 units differ by 1.0e-03"):
+        rtneural.row("gru 16 1.0e-03 100 125.2 70.4")
+    with pytest.raises(SystemExit, match="must be a checkout of RTNeural, but it has no RTNeural"):
+        run.main(["--rtneural", str(tmp_path)])
+    (tmp_path / "RTNeural").mkdir()
+    (tmp_path / "RTNeural" / "RTNeural.h").touch()
+    with pytest.raises(SystemExit, match="modules/xsimd must be a checkout of xsimd"):
+        run.main(["--rtneural", str(tmp_path)])
 
 
 def test_no_processor_has_two_generations():

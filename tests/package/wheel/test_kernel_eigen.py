@@ -27,7 +27,7 @@ void Use(T* p) {
   const auto d = isa::Select(isa::And(isa::Less(a, b), isa::Less(b, c)), isa::Min(a, b), isa::Max(b, c));
   const auto e = isa::Select(isa::LessOrEqual(isa::Abs(a), b), c, d);
   isa::Store(p, isa::padd(isa::EigenTanh(e), isa::EigenLogistic<T>(d)));
-  *p += isa::SumOfLanes(e);
+  *p += isa::SumOfLanes(e) + isa::LargestOfLanes(e);
   if constexpr (sizeof(T) == sizeof(float)) isa::Store(p, isa::PowerOfTwo(e));
   isa::TransposeBlock(p, isa::kLanes<T>, p, isa::kLanes<T>);
 }

@@ -28,6 +28,16 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+// Limits |h|, see HiddenLimit.
+template <typename T>
+void LimitRow(const UnitRange& columns, T limit, T* h) {
+  if (!(limit < std::numeric_limits<T>::infinity())) return;
+  for (int64_t k = columns.begin; k < columns.end; k += kLanes<T>) {
+    const int64_t n = columns.end - k;
+    StoreFirst(h + k, Limit<T>(LoadFirst(h + k, n), limit), n);
+  }
+}
+
 // A slice of one direction. It runs one step and a range of panels at a time.
 template <typename T>
 class ForwardSlice : public ForwardRows<T> {
@@ -92,9 +102,7 @@ class ForwardSlice : public ForwardRows<T> {
     }
     dir_.weights.SecondProduct(s_, {p_.operands, n, BatchRowsOf(seq_.batch)}, panel0, panel1, p_.h);
     const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second_columns);
-    if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
-      for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
-    }
+    for (int64_t i = 0; i < n; ++i) LimitRow(columns, layer_.h_limit, p_.h[i]);
     if (layer_.cells.after_second != nullptr) {
       layer_.cells.after_second(*this, layer_.cells.tensors, step, columns);
     }
@@ -110,13 +118,6 @@ class ForwardSlice : public ForwardRows<T> {
     if (!masks()) return;
     for (int64_t i = rows.begin; i < rows.end; ++i) {
       CopyH(j0_ + i, p_.h[i], 0, s_.hidden, OperandH(step + 1, i));
-    }
-  }
-
-  void LimitRow(const UnitRange& columns, T* h) const {
-    for (int64_t k = columns.begin; k < columns.end; k += kLanes<T>) {
-      const int64_t n = columns.end - k;
-      StoreFirst(h + k, Limit<T>(LoadFirst(h + k, n), layer_.h_limit), n);
     }
   }
 
@@ -164,36 +165,43 @@ void RunForwardRecurrence(const ForwardLayer<T>& layer, const Split& split,
 template <typename T, typename Cell>
 struct CellSteps {
   using Rows = ForwardRows<T>;
+  using Tensors = typename Cell::template Tensors<T>;
   static constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
 
   // Runs the recurrent product on operands E and the cells. `Gated`: see RunCell.
   template <typename E, bool Gated>
   static void Run(const Rows& rows, const void* tensors, int64_t step, const PanelOrder& order) {
     const Sizes<T>& s = rows.sizes();
-    StepRows<T> of_step = rows.RowsOf(step);
-    StepProduct<E> product = {rows.WeightedH(step), OperandsOf<E>(s.hidden),
-                              reinterpret_cast<const E*>(rows.weights().packed.recurrent),
-                              order.reversed};
+    RunPanels<Gated>(
+        rows.RowsOf(step), Typed(tensors),
+        StepProduct<E>{rows.WeightedH(step), OperandsOf<E>(s.hidden),
+                       reinterpret_cast<const E*>(rows.weights().packed.recurrent), order.reversed},
+        s.blocks, order);
+  }
+
+  // Runs the product and the cells for the rows of a step. `blocks`: those of all units.
+  template <bool Gated, typename E>
+  static void RunPanels(StepRows<T> rows, const Tensors& tensors, StepProduct<E> product,
+                        int64_t blocks, const PanelOrder& order) {
     if constexpr (kFormat.gates > 1) {
-      const auto cell = CellOf<kFormat.recurrent.count>(of_step, tensors);
-      RunCell<T, Gated>(cell, product, order.begin, order.end);
+      RunCell<T, Gated>(CellOf<kFormat.recurrent.count>(rows, tensors), product, order.begin,
+                        order.end);
     } else {
       // Dense panels have four unit blocks each, the last panel may have fewer.
-      const int64_t full = s.blocks / 4;
-      const auto cell = CellOf<4>(of_step, tensors);
-      RunCell<T, false>(cell, product, order.begin, std::min(order.end, full));
+      const int64_t full = blocks / 4;
+      RunCell<T, false>(CellOf<4>(rows, tensors), product, order.begin, std::min(order.end, full));
       if (order.end <= full) return;
       product.panels += DensePanelOffset<T>(product.depth, full);
-      of_step.first_block = 4 * full;
-      WithConstant<3>(static_cast<int>(s.blocks % 4), [&](auto nv) {
-        RunCell<T, false>(CellOf<decltype(nv)::value>(of_step, tensors), product, 0, 1);
+      rows.first_block = 4 * full;
+      WithConstant<3>(static_cast<int>(blocks % 4), [&](auto nv) {
+        RunCell<T, false>(CellOf<decltype(nv)::value>(rows, tensors), product, 0, 1);
       });
     }
   }
 
   static void RunUnpacked(const Rows& rows, const void* tensors, int64_t step,
                           const PanelOrder& order) {
-    const auto cell = CellOf<kFormat.recurrent.count>(rows.RowsOf(step), tensors);
+    const auto cell = CellOf<kFormat.recurrent.count>(rows.RowsOf(step), Typed(tensors));
     RunUnpackedCell(rows.sizes(), cell, rows.weights().source.exact.recurrent, rows.AliveAt(step),
                     rows.sizes().BlocksOf(order.begin, order.end));
   }
@@ -225,12 +233,11 @@ struct CellSteps {
   }
 
  private:
-  using Tensors = typename Cell::template Tensors<T>;
   static const Tensors& Typed(const void* tensors) { return *static_cast<const Tensors*>(tensors); }
   // The cell on panels of NV vectors.
   template <int NV>
-  static auto CellOf(const StepRows<T>& rows, const void* tensors) {
-    return typename Cell::template Forward<T, NV>(rows, Typed(tensors));
+  static auto CellOf(const StepRows<T>& rows, const Tensors& tensors) {
+    return typename Cell::template Forward<T, NV>(rows, tensors);
   }
 };
 

@@ -23,6 +23,9 @@ TEST(Dtype, SizesAndNames) {
     EXPECT_EQ(IsNarrow(type.dtype), type.narrow) << type.name;
     EXPECT_EQ(Name(type.dtype), type.name);
   }
+  for (const int32_t number : {-1, 4, 1 << 30}) {
+    EXPECT_STREQ(Name(static_cast<Dtype>(number)), "unknown") << number;
+  }
 }
 
 }  // namespace

@@ -270,6 +270,9 @@ EIGEN_ALWAYS_INLINE __m512d EigenLogistic(const __m512d& x) {
 EIGEN_ALWAYS_INLINE float SumOfLanes(const __m512& x) {
   return SumOfLanes(Eigen::internal::padd(x.lo, x.hi));
 }
+EIGEN_ALWAYS_INLINE float LargestOfLanes(const __m512& x) {
+  return LargestOfLanes(Max(x.lo, x.hi));
+}
 EIGEN_ALWAYS_INLINE __m512 PowerOfTwo(const __m512& x) {
   return Halves<__m512>(x, [](const __m256& v) { return PowerOfTwo(v); });
 }
