@@ -447,25 +447,35 @@ class Stepper:
             converted = [(k, given_arrays.converted("The state", tensors[k], a)) for k, a in arrays]
             _native.set_states(self._native, row, *itertools.chain.from_iterable(converted))
 
-    def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+    def save(
+        self,
+        filepath: str | os.PathLike[str],
+        metadata: Mapping[str, str] | None = None,
+        overwrite: bool = False,
+    ) -> None:
         """Writes a file for load(), without the states.
 
         The file works with every B and T that the model accepts, also if this stepper has other ones: `export` with
         `batch_size` and `time` writes a file that has only these.
 
         Args:
-            path: The file, which must not exist. Its parent folders are created.
+            filepath: The file. Its parent folders are created.
             metadata: Texts for `metadata`, a dict {key: text}. None is that of this stepper.
+            overwrite: Whether an existing file is replaced. A process that opens it gets the old or the new one, whole.
 
         Raises:
+            TypeError: filepath is not a path, or overwrite is not a bool.
             ValueError: metadata is not a dict of texts.
-            FileExistsError: The file exists.
+            FileExistsError: The file exists, and overwrite is False.
             OSError: It cannot be written.
         """
+        checks.check_path("filepath", filepath)
+        checks.check_bool("overwrite", overwrite)
         content = self._current_content()
         if metadata is not None:
             content = file_format.with_metadata(content, metadata)
-        with atomic_write.atomic_write(pathlib.Path(path).expanduser()) as unfinished:
+        target = pathlib.Path(filepath).expanduser()
+        with atomic_write.atomic_write(target, overwrite) as unfinished:
             unfinished.write_bytes(content)
 
     def update(self, model: Any) -> None:
@@ -550,7 +560,7 @@ class Stepper:
 
 
 def load(
-    path: str | os.PathLike[str],
+    filepath: str | os.PathLike[str],
     batch_size: int | None = None,
     time: int | None = None,
     threads: int = 1,
@@ -558,7 +568,7 @@ def load(
     """Makes a stepper of a file. This imports neither TensorFlow nor Keras.
 
     Args:
-        path: A file that tf_rnn_ops.keras.export or Stepper.save wrote.
+        filepath: A file that tf_rnn_ops.keras.export or Stepper.save wrote.
         batch_size: B, the number of streams. None is that of the file, or 1 if the file works with any.
         time: T, the steps of a call. None is that of the file, or 1 if the file works with any.
         threads: The most threads of a call, including the caller's. A call of some microseconds uses one.
@@ -567,6 +577,7 @@ def load(
         A Stepper, whose states are zeros.
 
     Raises:
+        TypeError: filepath is not a path.
         ValueError: The file is not such a file, or a number does not fit it.
         OSError: The file cannot be read.
 
@@ -584,11 +595,12 @@ def load(
         >>> stepper.batch_size, list(stepper.states)
         (2, ['gru_h'])
     """
-    content = pathlib.Path(path).expanduser().read_bytes()
+    checks.check_path("filepath", filepath)
+    content = pathlib.Path(filepath).expanduser().read_bytes()
     try:
         return Stepper(content, batch_size, time, threads)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{filepath}: {error}") from None
 
 
 def isa() -> str:

@@ -3,7 +3,6 @@
 It goes on with FOLDER/model.keras, or begins a new model, and replaces FOLDER/model.rnn, which server.py takes.
 """
 
-import os
 import pathlib
 import sys
 
@@ -37,17 +36,14 @@ def waves(count=256, steps=50):
 def main(folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    kept, unfinished = folder / "model.keras", folder / "unfinished.rnn"
+    kept, served = folder / "model.keras", folder / "model.rnn"
     model = keras.saving.load_model(kept) if kept.exists() else new_model()
     loss = model.fit(*waves(), epochs=1, verbose=0).history["loss"][0]
     model.save(kept)
-    unfinished.unlink(missing_ok=True)
     stepper = tf_rnn_ops.keras.stepper(model)
-    stepper.save(unfinished, metadata={"loss": f"{loss:.3f}"})
-    os.replace(
-        unfinished, folder / "model.rnn"
-    )  # at once: the server reads the old or the new file
-    print(f"{folder / 'model.rnn'}: loss {loss:.3f}, fingerprint {stepper.fingerprint[:12]}")
+    # The server reads the old or the new file.
+    stepper.save(served, metadata={"loss": f"{loss:.3f}"}, overwrite=True)
+    print(f"{served}: loss {loss:.3f}, fingerprint {stepper.fingerprint[:12]}")
 
 
 if __name__ == "__main__":

@@ -144,6 +144,9 @@ def test_a_file_has_the_same_results(stepper, model, x, tmp_path):
     np.testing.assert_allclose(by_three, want, atol=2e-6)
     with pytest.raises(FileExistsError):
         stepper.save(path)
+    stepper.save(path, metadata={"note": "again"}, overwrite=True)
+    assert steppers.load(path).metadata == {"note": "again"}
+    assert [one.name for one in tmp_path.iterdir()] == ["model.rnn"]
     report = rnn.export(model, tmp_path / "e.rnn", streaming=True, time=2, print_fn=None)
     assert [layer.target_op for layer in report.layers] == ["rnn", "rnn"]
     assert report.difference < 1e-5 and report.format == "rnn"
