@@ -52,7 +52,9 @@ class LengthsNode : public Node {
         return InvalidArgument("The mask of '", input_->name,
                                "' must have valid steps first and then masked ones only, but in "
                                "row ",
-                               b, " a step before the valid step ", length - 1, " is masked.");
+                               b, " a step before the valid step ", length - 1,
+                               " is masked: pad on the right, as pad_sequences does with "
+                               "padding='post'.");
       }
       lengths[b] = static_cast<int32_t>(length);
     }

@@ -136,6 +136,16 @@ MODELS_OF_LAYERS = {
     "zeros for masked steps": lambda x: L.LSTM(5, zero_output_for_mask=True, **SEQUENCES)(
         L.Masking()(x)
     ),
+    "last step of zeros for masked steps": lambda x: L.LSTM(5, zero_output_for_mask=True)(
+        L.Masking()(x)
+    ),
+    # Keras passes on no mask then.
+    "a mask and initial states": lambda x: L.GRU(4, **SEQUENCES)(
+        L.Masking()(x), initial_state=L.Dense(4)(x[:, 0])
+    ),
+    "a mask beside an input without one": lambda x: L.GRU(3)(
+        L.Concatenate()([L.Masking()(x), L.Dense(2)(x)])
+    ),
     "mask of a sum": lambda x: L.GRU(4)(
         L.Add()([y := L.Masking()(x), L.GRU(SIZE, **SEQUENCES)(y)])
     ),
@@ -154,7 +164,15 @@ MODELS_OF_LAYERS = {
 }
 
 
-USUAL = ("operations", "last of a stack in both", "both of a stack", "joined in time", "groups")
+USUAL = (
+    "operations",
+    "last step of zeros for masked steps",
+    "a mask and initial states",
+    "last of a stack in both",
+    "both of a stack",
+    "joined in time",
+    "groups",
+)
 
 
 @pytest.mark.parametrize("name", all_but(MODELS_OF_LAYERS, *USUAL))
@@ -176,7 +194,7 @@ def test_int8():
     check(rnn.convert(model, quantize="int8"))
 
 
-def test_a_class_of_a_user_and_a_stateful_layer():
+def test_a_class_of_a_user():
     class Own(keras.Model):
         def __init__(self):
             super().__init__()
@@ -193,12 +211,6 @@ def test_a_class_of_a_user_and_a_stateful_layer():
     stepper = rnn.stepper(own, batch_size=2, streaming=False)  # of the steps of the first batch
     assert stepper.time == TIME
     np.testing.assert_allclose(stepper(x), want, atol=2e-6)
-    inputs = keras.Input(batch_shape=(2, TIME, SIZE))
-    stateful = keras.Model(inputs, L.LSTM(4, stateful=True)(inputs))
-    stepper = rnn.stepper(stateful, streaming=False)
-    first = stepper(x)
-    np.testing.assert_array_equal(stepper(x), first)
-    np.testing.assert_allclose(first, stateful(x), atol=2e-6)
 
 
 def test_the_number_of_steps():
@@ -395,6 +407,15 @@ REFUSED = {
         lambda x: L.GRU(2, name="named")(L.Add()([L.Masking(0.0)(x), L.Masking(1.0)(x)])),
         "'named'.*mask is that of several sequences",
     ),
+    "masks joined in time": (
+        _with_mask(lambda x: L.GRU(2, name="named")(L.Concatenate(axis=1)([x, x]))),
+        "'named'.*mask is that of several sequences",
+    ),
+    "mask of NaN": (
+        lambda x: L.GRU(2)(L.Masking(float("nan"), name="named")(x)),
+        "'named'.*mask_value nan",
+    ),
+    "stateful": (lambda x: L.GRU(2, stateful=True, name="named")(x), "'named'.*stateful"),
     "computed mask": (
         lambda x: L.GRU(2, name="named")(x, mask=keras.ops.less(x[:, :, 0], 0.5)),
         "'named'.*mask is computed by the model",
@@ -416,7 +437,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", all_but(REFUSED, "states of a mask", "own call", "computed mask"))
+@pytest.mark.parametrize(
+    "name",
+    all_but(REFUSED, "states of a mask", "own call", "computed mask", "masks joined in time"),
+)
 def test_what_a_window_cannot_run_is_an_error_that_names_it(name):
     layers, message = REFUSED[name]
     with pytest.raises(ValueError, match=message) as caught:

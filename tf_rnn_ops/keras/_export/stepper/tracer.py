@@ -338,8 +338,8 @@ class Tracer:
         mask = mask_of(inputs) if self._mask_argument is None else self._mask_argument
         return None if mask is None else self._lengths_of(mask, _kind(layer))
 
-    def _lengths_of(self, mask: tf.Tensor, user: str) -> Value:
-        """The lengths that a tensor of bools [B, T] is the mask of."""
+    def _lengths_of(self, mask: tf.Tensor, user: str) -> Value | None:
+        """The lengths that a tensor of bools [B, T] is the mask of, or None if all steps are valid."""
         op, inputs = _source(mask).op, list(_source(mask).op.inputs)
         if op.type in ("ExpandDims", "BroadcastTo", "Squeeze"):
             return self._lengths_of(inputs[0], user)
@@ -350,7 +350,11 @@ class Tracer:
             x, number = inputs[0].op.inputs
             return self.lengths(x, float(tf.get_static_value(number)), user)
         if op.type == "Any" and inputs[0].op.type == "ConcatV2":  # of Concatenate
-            inputs = list(inputs[0].op.inputs[:-1])
+            op, inputs = inputs[0].op, list(inputs[0].op.inputs[:-1])
+            if any(map(_is_true, inputs)):  # of an input without a mask
+                return None
+            if not _is_last_axis(op):
+                raise _several_sequences(user)
         elif op.type not in ("LogicalOr", "LogicalAnd"):
             raise ValueError(
                 f"A stepper cannot run {user}, because its mask is computed by the model ({op.type}): Masking, and "
@@ -358,14 +362,16 @@ class Tracer:
             )
         found = {self._lengths_of(one, user) for one in inputs if not _is_false(one)}
         if len(found) > 1:
-            raise ValueError(
-                f"A stepper cannot run {user}, because its mask is that of several sequences. {layers.ADVICE}"
-            )
+            raise _several_sequences(user)
         return found.pop()
 
     def lengths(self, sequence: Any, number: float | None, user: str) -> Value:
         """The lengths of a sequence in which steps of one number are masked, or words of 0 with None."""
         words = number is None
+        if not words and not np.isfinite(np.float32(number)):
+            raise ValueError(
+                f"A stepper cannot run {user}, because its mask_value {number} is no number of float32. {layers.ADVICE}"
+            )
         x = self.tokens(sequence, user) if words else self.value(sequence, user)
         if (found := self._lengths.get((x.name, number))) is None:
             fields = {} if words else {"value": float(np.float32(number))}
@@ -385,10 +391,12 @@ class Tracer:
                 raise ValueError(
                     f"A stepper cannot run {kind}, because it is called with {name}. {layers.ADVICE}"
                 )
-        self._mask_argument = options.get("mask")
-        mask = self.mask(layer, inputs)
+        given = keras.tree.flatten([options.get("initial_state")])
+        self._mask_argument, mask = options.get("mask"), None
+        # Keras passes on the mask of the input of a call that has no other tensors.
+        if self._mask_argument is not None or not any(map(tf.is_tensor, given)):
+            mask = self.mask(layer, inputs)
         x = self.value(inputs, kind)
-        given = keras.tree.flatten(options.get("initial_state") or [])
         initial = [self.value(tensor, kind) for tensor in given if tensor is not None]
         if isinstance(layer, keras.layers.Bidirectional):
             values, states = self._both(layer, x, initial, mask)
@@ -456,6 +464,8 @@ class Tracer:
             reason = f"its class {type(layer).__name__} has a method `call` of its own"
         elif getattr(layer, "time_major", False):
             reason = "its time comes before the batch (time_major=True)"
+        elif getattr(layer, "stateful", False):
+            reason = "it is stateful, and each window begins with zeros"
         elif both and mask is not None:
             reason = "it has both directions in one stack, and a mask"
         elif mask is not None and layer.go_backwards and layer.return_sequences and not flips:
@@ -476,7 +486,14 @@ class Tracer:
             value, added = self.graph.add_recurrent(layer.name, node, [value, *begin], [])
             made += [(added, k) for k in range(1, node.states + 1)]
         if not layer.return_sequences:
-            return self._last(layer, value, made) if both else add("last_step", value), made
+            if both:
+                return self._last(layer, value, made), made
+            ends_in_zeros = not is_stack and layer.zero_output_for_mask and not layer.go_backwards
+            if lengths and ends_in_zeros:
+                # Keras returns the output of step T - 1.
+                value = add("mask", value, hold=False)
+                lengths = []
+            return add("last_step", value), made
         if layer.go_backwards and flips:
             value = add("reverse", value)
         if lengths:
@@ -613,6 +630,20 @@ def _is_false(tensor: tf.Tensor) -> bool:
         return not tf.get_static_value(op.inputs[1])
     value = tf.get_static_value(tensor)
     return op.type == "ZerosLike" or (value is not None and not np.any(value))
+
+
+def _is_true(tensor: tf.Tensor) -> bool:
+    """Whether a tensor is True in all elements."""
+    if tensor.op.type == "Fill":
+        return bool(tf.get_static_value(tensor.op.inputs[1]))
+    value = tf.get_static_value(tensor)
+    return tensor.op.type == "OnesLike" or (value is not None and bool(np.all(value)))
+
+
+def _several_sequences(user: str) -> ValueError:
+    return ValueError(
+        f"A stepper cannot run {user}, because its mask is that of several sequences. {layers.ADVICE}"
+    )
 
 
 def _source(tensor: Any) -> tf.Tensor:
