@@ -461,12 +461,13 @@ class Stepper:
         Args:
             filepath: The file. Its parent folders are created.
             metadata: Texts for `metadata`, a dict {key: text}. None is that of this stepper.
-            overwrite: Whether an existing file is replaced. A process that opens it gets the old or the new one, whole.
+            overwrite: Whether an existing file is replaced. A process that opens it gets the old or the new one, whole. A link
+                is replaced too, and its target stays. A folder is never replaced.
 
         Raises:
             TypeError: filepath is not a path, or overwrite is not a bool.
             ValueError: metadata is not a dict of texts.
-            FileExistsError: The file exists, and overwrite is False.
+            FileExistsError: The file exists and overwrite is False, or it is a folder.
             OSError: It cannot be written.
         """
         checks.check_path("filepath", filepath)

@@ -114,7 +114,7 @@ def test_refusals(nested, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
         portable.rewrite_saved_model(tmp_path / "nowhere", tmp_path / "new")
     (tmp_path / "there").mkdir()
-    with pytest.raises(FileExistsError, match="there"):
+    with pytest.raises(FileExistsError, match="there exists: give a new path.$"):
         portable.rewrite_saved_model(nested, tmp_path / "there")
     with pytest.raises(ValueError, match="'z'"):
         portable.verify_saved_model(nested, nested, {"z": np.zeros(3)})

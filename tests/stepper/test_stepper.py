@@ -147,6 +147,8 @@ def test_a_file_has_the_same_results(stepper, model, x, tmp_path):
     stepper.save(path, metadata={"note": "again"}, overwrite=True)
     assert steppers.load(path).metadata == {"note": "again"}
     assert [one.name for one in tmp_path.iterdir()] == ["model.rnn"]
+    with pytest.raises(FileExistsError, match="must be a file to be replaced, but it is a folder"):
+        stepper.save(tmp_path, overwrite=True)
     report = rnn.export(model, tmp_path / "e.rnn", streaming=True, time=2, print_fn=None)
     assert [layer.target_op for layer in report.layers] == ["rnn", "rnn"]
     assert report.difference < 1e-5 and report.format == "rnn"

@@ -42,7 +42,7 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="replace a file or folder of that name (default: an error)",
+        help="replace a file of that name, or for tf_saved_model the folder of a SavedModel (default: an error)",
     )
     parser.add_argument(
         "--format",

@@ -87,8 +87,12 @@ def of(path: pathlib.Path, name: str | None) -> str:
     """The format of a file: `name`, or with None that of the end of its path, in letters of any case.
 
     Raises:
-        ValueError: The format is unknown, or the end is that of another format.
+        ValueError: The format is unknown, the end is that of another format, or the path has no name.
     """
+    if path.name in ("", ".."):
+        raise ValueError(
+            f"filepath must end in the name of a file or folder to write, but it is {str(path)!r}."
+        )
     by_end = _ENDS.get(path.suffix.lower())
     if name is None:
         if by_end is None and path.suffix and not _VERSION.fullmatch(path.suffix):

@@ -1,6 +1,7 @@
 """tf_rnn_ops.keras.export without other packages: the report, SavedModels, made-up batches, bad input."""
 
 import importlib.util
+import os
 import pathlib
 import shutil
 
@@ -374,10 +375,14 @@ def test_what_cannot_be_saved_is_not_a_wrong_signature(tmp_path, monkeypatch):
 def test_paths(model, tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "file").write_text("as it was")
-    for name in ("there", "file"):
-        _refused(model, tmp_path / name, "exists; give a new path", error=FileExistsError)
     (tmp_path / "link").symlink_to(tmp_path / "nothing")
-    _refused(model, tmp_path / "link", "exists; give a new path", error=FileExistsError)
+    replaced = "exists: give a new path, or overwrite=True.$"
+    _refused(model, tmp_path / "there", replaced, error=FileExistsError)
+    for name in ("file", "link"):  # which overwrite=True would not replace by a folder
+        _refused(model, tmp_path / name, "exists: give a new path.$", error=FileExistsError)
+    for name in ("", ".", "..", "/"):
+        for overwrite in (False, True):
+            _refused(model, name, "filepath must end in the name .* '[./]+'.$", overwrite=overwrite)
     _refused(model, tmp_path / "file" / "m", "cannot be written: Not a directory", error=OSError)
     _refused(model, f"{tmp_path}/a\0b", "cannot be written: embedded null byte")
     _refused(model, None, "filepath must be a path, but it is None", error=TypeError)
@@ -385,29 +390,80 @@ def test_paths(model, tmp_path):
     assert (tmp_path / "file").read_text() == "as it was"
 
 
-@pytest.mark.parametrize("there", ["file", "folder", "link"])
-@pytest.mark.parametrize("name", ["m", "m.rnn"])
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("m", "folder"),
+        ("m", "SavedModel"),
+        ("m", "link"),
+        ("m.rnn", "file"),
+        ("m.rnn", "link"),
+        ("m.rnn", "link to a file"),
+        ("m.rnn", "link to nothing"),
+    ],
+)
 def test_overwrite(name, there, tmp_path):
-    """A file or folder is replaced when the new one has been checked, and stays otherwise."""
+    """It is replaced when the new one has been checked, and stays otherwise. The target of a link stays."""
     model = keras.Sequential([keras.Input((None, 3)), rnn.GRU(2)])
     path, elsewhere = tmp_path / name, tmp_path / "elsewhere"
     elsewhere.mkdir()
-    if there == "link":
-        path.symlink_to(elsewhere)
-    elif there == "folder":
-        path.mkdir()
-    else:
+    (tmp_path / "file").write_text("as it was")
+    if there == "link to a file":
+        path.symlink_to(tmp_path / "file")
+    elif "link" in there:
+        path.symlink_to(elsewhere if there == "link" else tmp_path / "nothing")
+    elif there == "file":
         path.write_text("as it was")
+    else:
+        path.mkdir()
+    if there == "SavedModel":
+        (path / "saved_model.pb").write_text("as it was")
+        (path / "more").write_text("as it was")
     streaming = name == "m.rnn"
-    before = sorted(tmp_path.iterdir())
+    before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ValueError, match="verify_inputs must fit"):
         _quiet(model, path, overwrite=True, streaming=streaming, verify_inputs=np.ones((2, 4, 9)))
-    assert sorted(tmp_path.iterdir()) == before and path.is_file() == (there == "file")
+    assert sorted(tmp_path.rglob("*")) == before and path.is_symlink() == ("link" in there)
     report = _quiet(model, path, overwrite=True, streaming=streaming)
     assert report.difference < 1e-6 and not path.is_symlink() and path.is_file() == streaming
-    assert sorted(tmp_path.iterdir()) == before and not list(elsewhere.iterdir())
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["elsewhere", "file", name]
+    assert not list(elsewhere.iterdir()) and not (path / "more").exists()
+    assert (tmp_path / "file").read_text() == "as it was"
     with pytest.raises(TypeError, match="overwrite must be True or False, but it is a str"):
         _quiet(model, path, overwrite="yes")
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "what"),
+    [
+        ("m", "folder", "a folder with other content"),
+        ("m", "link", "a folder with other content"),
+        ("m", "file", "a file"),
+        ("m", "link to nothing", "a link to nothing"),
+        ("m.rnn", "folder", "a folder"),
+        ("m.rnn", "pipe", "a device or the like"),
+    ],
+)
+def test_overwrite_replaces_nothing_else(model, name, there, what, tmp_path, monkeypatch):
+    """It is an error before the work, and nothing changes."""
+    path, data = tmp_path / name, tmp_path / "data"
+    if there == "folder":
+        data = path
+    data.mkdir()
+    (data / "keep.csv").write_text("as it was")
+    if "link" in there:
+        path.symlink_to(data if there == "link" else tmp_path / "nothing")
+    elif there == "pipe":
+        os.mkfifo(path)
+    elif there == "file":
+        path.write_text("as it was")
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr(tool, "Job", None)  # a call of it would be another error
+    wanted = "be a file" if name == "m.rnn" else "be the folder of a SavedModel or an empty folder"
+    message = f"/{name} must {wanted} to be replaced, but it is {what}: give a new path.$"
+    _refused(model, path, message, error=FileExistsError, overwrite=True)
+    _refused(model, path, "exists: give a new path.$", error=FileExistsError)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_overwrite_keeps_what_it_cannot_replace(tmp_path, monkeypatch):
@@ -415,12 +471,15 @@ def test_overwrite_keeps_what_it_cannot_replace(tmp_path, monkeypatch):
         raise OSError
 
     (tmp_path / "m").mkdir()
-    (tmp_path / "m" / "there").write_text("as it was")
+    (tmp_path / "m" / "saved_model.pb").write_text("as it was")
     monkeypatch.setattr(pathlib.Path, "replace", fails)
-    with pytest.raises(OSError), atomic_write.atomic_write(tmp_path / "m", True) as unfinished:
+    with (
+        pytest.raises(OSError),
+        atomic_write.atomic_write(tmp_path / "m", True, True) as unfinished,
+    ):
         unfinished.mkdir()
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
-    assert (tmp_path / "m" / "there").read_text() == "as it was"
+    assert (tmp_path / "m" / "saved_model.pb").read_text() == "as it was"
 
 
 def test_the_format_follows_from_the_end_of_the_path():
@@ -587,9 +646,13 @@ def test_what_a_writer_puts_beside_the_file_moves_with_it(model, tmp_path, broke
 
     broken(write=write)
     (tmp_path / "m.bin").write_text("as it was")
-    _refused(model, tmp_path / "m.xml", "m.bin exists; give a new path", error=FileExistsError)
+    _refused(model, tmp_path / "m.xml", "m.bin exists: give a new path, or", error=FileExistsError)
     assert [path.name for path in tmp_path.iterdir()] == ["m.bin"]
     (tmp_path / "m.bin").unlink()
+    (tmp_path / "m.bin").mkdir()
+    kept = "m.bin must be a file to be replaced, but it is a folder"
+    _refused(model, tmp_path / "m.xml", kept, error=FileExistsError, overwrite=True)
+    (tmp_path / "m.bin").rmdir()
     report = _quiet(model, tmp_path / "m.xml", "openvino")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.bin", "m.xml"]
     assert report.layers[0] == ExportedLayer("a", "LSTM", "LSTM", "")

@@ -36,8 +36,8 @@ def test_bad_input_is_one_line(folder, tmp_path, capsys):
     saved, target = str(folder / "saved"), str(tmp_path / "m")
     for arguments, text in (
         (["nowhere.keras", target], "nowhere.keras does not exist"),
-        ([str(folder / "m.keras"), saved], "exists; give a new path"),
-        ([saved, str(folder / "m.keras"), "--format", "onnx"], "exists; give a new path"),
+        ([str(folder / "m.keras"), saved], "exists: give a new path"),
+        ([saved, str(folder / "m.keras"), "--format", "onnx"], "exists: give a new path"),
         ([saved, target], "is a SavedModel already"),
         ([saved, f"{target}.xml", "--weight-format", "int8"], "weight_format must be None"),
         ([saved, f"{target}.h5"], "filepath must end in .onnx"),
@@ -326,9 +326,13 @@ def test_a_signature_of_a_saved_model_of_tensorflow_1(end, tmp_path):
     np.testing.assert_array_equal(got["y"], [[[3.0], [4.0], [5.0], [6.0]]] * 2)
 
 
-def test_overwrite(folder, tmp_path):
+def test_overwrite(folder, tmp_path, capsys):
     target = tmp_path / "m"
-    target.write_text("as it was")
+    target.mkdir()
     arguments = [str(folder / "m.keras"), str(target), "--no-verify"]
-    assert main(arguments) == 2 and target.is_file()
-    assert main([*arguments, "--overwrite"]) == 0 and target.is_dir()
+    assert main(arguments) == 2 and not list(target.iterdir())
+    assert main([*arguments, "--overwrite"]) == 0 and (target / "saved_model.pb").is_file()
+    (tmp_path / "m.onnx").mkdir()
+    for source in ("m.keras", "saved"):
+        assert main([str(folder / source), str(tmp_path / "m.onnx"), "--overwrite"]) == 2
+        assert "m.onnx must be a file to be replaced" in capsys.readouterr().err

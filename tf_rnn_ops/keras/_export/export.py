@@ -122,8 +122,9 @@ def export(
         format: 'tf_saved_model', 'onnx', 'litert', 'openvino', or 'rnn' for tf_rnn_ops.stepper. None takes the one of the end of
             `filepath`: .onnx, .tflite, .xml or .rnn, and 'tf_saved_model' if it has none or a version such as .1. The
             last three need the extra of that name: pip install 'tf_rnn_ops[onnx]'.
-        overwrite: Whether a file or folder of that name is replaced, after the new file was checked. If False, it
-            is an error.
+        overwrite: Whether what has that name is replaced, after the new file was checked: a file by a file, and the folder
+            of a SavedModel or an empty folder by a SavedModel. A file also replaces a link, and a SavedModel a link to such
+            a folder; the target of the link stays. Anything else is an error, and so is everything if False.
         batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
             except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
             stateful model has one B.
@@ -161,10 +162,10 @@ def export(
         TypeError: model is not a Keras 3 model, filepath is not a path, overwrite or verify is not a bool, or
             print_fn is not a function.
         ValueError: model is not built, or cannot be written in this format; format or weight_format is unknown,
-            or the end of filepath is that of another format or of none; input_signature, batch_size, time or the batch
+            filepath has no name, or its end is that of another format or of none; input_signature, batch_size, time or the batch
             does not fit the model; a layer would become a loop and loops is False; a layer cannot stream, or is one that
             Keras computes wrongly; or the outputs differ by more than the tolerance.
-        FileExistsError: filepath exists, and overwrite is False.
+        FileExistsError: filepath exists, and overwrite is False or does not replace what is there.
         OSError: filepath cannot be written.
         ImportError: A package that the format needs is not installed.
 
@@ -195,7 +196,7 @@ def export(
     if isinstance(verify_inputs, (str, os.PathLike)):
         verify_inputs = signatures.batch_of_file(verify_inputs, signature)
     with (
-        atomic_write.atomic_write(target, overwrite) as unfinished,
+        atomic_write.atomic_write(target, overwrite, format == formats.SAVED_MODEL) as unfinished,
         tempfile.TemporaryDirectory() as folder,
         Progress(print_fn) as progress,
     ):
