@@ -288,7 +288,7 @@ class ConvNode : public Node {
     }
   }
 
-  // Of a stream: the last steps of the state, and the first ones of the input.
+  // The last steps of the state, and the first ones of the input of a stream.
   float* CopyWindow(int64_t b, int64_t begin, const Call& call, float* to) const {
     const float* const state = StepOf(b, begin, call);
     const float* const input = StepOf(b, 0, call);

@@ -370,7 +370,7 @@ class Tracer:
         words = number is None
         if not words and not np.isfinite(np.float32(number)):
             raise ValueError(
-                f"A stepper cannot run {user}, because its mask_value {number} is no number of float32. {layers.ADVICE}"
+                f"A stepper cannot run {user}, because its mask_value {number} is not a number of float32. {layers.ADVICE}"
             )
         x = self.tokens(sequence, user) if words else self.value(sequence, user)
         if (found := self._lengths.get((x.name, number))) is None:
