@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tf_rnn_ops.keras._export import time_axes
 from tf_rnn_ops.keras._export.outputs import named
-from tf_rnn_ops.keras._export.stepper import layers, recurrent
+from tf_rnn_ops.keras._export.stepper import layers, operations, recurrent
 from tf_rnn_ops.keras._export.stepper.graph import Graph
 from tf_rnn_ops.keras._export.stepper.values import Value
 from tf_rnn_ops.keras._export.stepper.window import Window
@@ -147,7 +147,7 @@ class Tracer:
 
     def state(self, tensor: tf.Tensor) -> str | None:
         """The name of the state that a tensor is, or None."""
-        return self._state_names.get(_source(tensor).ref())
+        return self._state_names.get(operations.source(tensor).ref())
 
     def value(self, tensor: Any, user: str) -> Value:
         """The Value of a tensor.
@@ -159,7 +159,7 @@ class Tracer:
         Raises:
             ValueError: A stepper has no node for what made it.
         """
-        tensor = _source(tensor)
+        tensor = operations.source(tensor)
         if (found := self._values.get(tensor.ref())) is not None:
             return found
         if (state := self._state_names.get(tensor.ref())) is not None:
@@ -180,8 +180,8 @@ class Tracer:
 
     def tokens(self, tensor: Any, user: str) -> Value:
         """The Value of a tensor of whole numbers, which must be an input: a float one becomes int32."""
-        tensor = _source(tensor)
-        if _casts_an_input(tensor.op):
+        tensor = operations.source(tensor)
+        if operations.casts_an_input(tensor.op):
             tensor = tensor.op.inputs[0]  # words are integers in any case
         value = self.value(tensor, user)
         if not self.graph.read_as_tokens(value):
@@ -212,7 +212,7 @@ class Tracer:
             )
         if (scaled := self._scaled(op, user)) is not None:
             return scaled
-        if self.is_window and (part := _steps_of(op)) is not None:
+        if self.is_window and (part := operations.steps_of(op)) is not None:
             value = self.add(
                 part.node, op.name, [self.value(op.inputs[0], user)], False, **part.fields
             )
@@ -227,7 +227,7 @@ class Tracer:
                 inputs[0].has_time,
                 function=layers.COMBINES[op.type],
             )
-        if op.type == "ConcatV2" and _is_last_axis(op):
+        if op.type == "ConcatV2" and operations.is_last_axis(op):
             inputs = [self.value(x, user) for x in op.inputs[:-1]]
             return self.add("concatenate", op.name, inputs, inputs[0].has_time)
         raise ValueError(
@@ -237,7 +237,7 @@ class Tracer:
 
     def _scaled(self, op: tf.Operation, user: str) -> Value | None:
         """The Value of an operation of a tensor and constants, one number or one for each feature, or None."""
-        if (scaling := _scaling_of(op)) is None:
+        if (scaling := operations.scaling_of(op)) is None:
             return None
         x = self.value(scaling.x, user)
         rank = scaling.x.shape.rank
@@ -272,7 +272,7 @@ class Tracer:
                 if tf.is_tensor(tensor):
                     kind = type(layer).__name__
                     self._makers.setdefault(
-                        _source(tensor).ref(), f"the layer {layer.name!r} ({kind})"
+                        operations.source(tensor).ref(), f"the layer {layer.name!r} ({kind})"
                     )
             return result
         self._inside = True
@@ -285,7 +285,7 @@ class Tracer:
         self._mask_argument = kwargs.pop("mask", None) if self.is_window else None
         layers.check_call(layer, *args, **kwargs)
         layers.check_inputs(layer, inputs)
-        self._values[_source(result).ref()] = make(self, layer, inputs, result)
+        self._values[operations.source(result).ref()] = make(self, layer, inputs, result)
         return result
 
     def _run_recurrent(
@@ -310,8 +310,10 @@ class Tracer:
             made += [(added, k) for k in range(1, len(names) + 1)]
         if not layer.return_sequences:
             value = self.add("last_step", f"{layer.name}_last", [value], False)
-        self._values[_source(results[0]).ref()] = value
-        self._states |= {_source(tensor).ref(): one for tensor, one in zip(results[1:], made)}
+        self._values[operations.source(results[0]).ref()] = value
+        self._states |= {
+            operations.source(tensor).ref(): one for tensor, one in zip(results[1:], made)
+        }
         return result
 
     def _called(
@@ -326,7 +328,7 @@ class Tracer:
             self._inside = False
         results = keras.tree.flatten(result)
         for tensor in results:
-            self._makers.setdefault(_source(tensor).ref(), _kind(layer))
+            self._makers.setdefault(operations.source(tensor).ref(), _kind(layer))
         return result, results
 
     # ---- Windows ----
@@ -340,7 +342,7 @@ class Tracer:
 
     def _lengths_of(self, mask: tf.Tensor, user: str) -> Value | None:
         """The lengths that a tensor of bools [B, T] is the mask of, or None if all steps are valid."""
-        op, inputs = _source(mask).op, list(_source(mask).op.inputs)
+        op, inputs = operations.source(mask).op, list(operations.source(mask).op.inputs)
         if op.type in ("ExpandDims", "BroadcastTo", "Squeeze"):
             return self._lengths_of(inputs[0], user)
         if op.type == "NotEqual" and mask.shape.rank == 2:
@@ -351,16 +353,16 @@ class Tracer:
             return self.lengths(x, float(tf.get_static_value(number)), user)
         if op.type == "Any" and inputs[0].op.type == "ConcatV2":  # of Concatenate
             op, inputs = inputs[0].op, list(inputs[0].op.inputs[:-1])
-            if any(map(_is_true, inputs)):  # of an input without a mask
+            if any(map(operations.is_true, inputs)):  # of an input without a mask
                 return None
-            if not _is_last_axis(op):
+            if not operations.is_last_axis(op):
                 raise _several_sequences(user)
         elif op.type not in ("LogicalOr", "LogicalAnd"):
             raise ValueError(
                 f"A stepper cannot run {user}, because its mask is computed by the model ({op.type}): Masking, and "
                 f"mask_zero of the Embedding of an input, make masks for a stepper. {layers.ADVICE}"
             )
-        found = {self._lengths_of(one, user) for one in inputs if not _is_false(one)}
+        found = {self._lengths_of(one, user) for one in inputs if not operations.is_false(one)}
         if len(found) > 1:
             raise _several_sequences(user)
         return found.pop()
@@ -406,9 +408,9 @@ class Tracer:
             value, states = self._one_way(one, x, initial, mask, flips=is_reversed)
             values = [value]
         for tensor, value in zip(results, values):
-            self._values[_source(tensor).ref()] = value
+            self._values[operations.source(tensor).ref()] = value
         for tensor, state in zip(results[len(values) :], states):
-            reference = _source(tensor).ref()
+            reference = operations.source(tensor).ref()
             if mask is None:
                 self._states[reference] = state
             else:  # the node runs all steps
@@ -539,135 +541,7 @@ def _split(
     return kwargs[first], (), {name: value for name, value in kwargs.items() if name != first}
 
 
-class _Part(NamedTuple):
-    """The node of a window for an operation on steps, and its fields."""
-
-    node: str
-    fields: dict[str, Any]
-
-
-def _steps_of(op: tf.Operation) -> _Part | None:
-    """The _Part of the mean or the maximum over the steps, or of steps in a row such as x[:, -1]; or None."""
-    shape = op.inputs[0].shape if op.inputs else tf.TensorShape(None)
-    if op.type in ("Mean", "Max") and shape.rank == 3:
-        axes = np.ravel(tf.get_static_value(op.inputs[1])).tolist()
-        function = "average" if op.type == "Mean" else "maximum"
-        fields = {"function": function, "width": shape[1], "stride": 1, "padding": [0, 0]}
-        return _Part("pool", fields) if axes in ([1], [-2]) else None
-    if op.type != "StridedSlice" or (shape.rank or 0) < 2 or op.outputs[0].shape.rank < 1:
-        return None
-    begins, ends, strides = (tf.get_static_value(tensor) for tensor in op.inputs[1:])
-    if any(one is None for one in (begins, ends, strides)):
-        return None
-    masks = {name: int(op.get_attr(f"{name}_mask")) for name in ("begin", "end", "shrink_axis")}
-    if op.get_attr("ellipsis_mask") or op.get_attr("new_axis_mask"):
-        return None
-    steps = range(shape[1])
-    for axis, (begin, end, stride) in enumerate(zip(begins, ends, strides)):
-        first, last, alone = (bool(mask >> axis & 1) for mask in masks.values())
-        part = slice(None if first else int(begin), None if last else int(end), int(stride))
-        if axis == 1 and alone:
-            steps = steps[int(begin) :][:1]
-        elif axis == 1:
-            steps = steps[part]
-        elif alone or part != slice(None, None, 1):
-            return None
-    if len(steps) == 0 or steps.step != 1:
-        return None
-    return _Part("crop", {"begin": steps.start, "count": len(steps)})
-
-
-class _Scaling(NamedTuple):
-    """x * scale + offset."""
-
-    x: tf.Tensor
-    scale: Any
-    offset: Any
-
-
-def _scaling_of(op: tf.Operation) -> _Scaling | None:
-    """The _Scaling that an operation of a tensor and a constant computes, such as 1 - x or x / 3, or None."""
-    if op.outputs[0].dtype != tf.float32:
-        return None
-    if op.type == "Neg":
-        return _Scaling(op.inputs[0], -1.0, 0.0)
-    is_bias = op.type == "BiasAdd" and op.get_attr("data_format") == b"NHWC"
-    if op.type not in ("AddV2", "Sub", "Mul", "RealDiv") and not is_bias:
-        return None
-    x, c = op.inputs[0], _constant(op.inputs[1])
-    of_constant = c is None  # whether the constant comes first
-    if of_constant:
-        x, c = op.inputs[1], _constant(op.inputs[0])
-    if c is None or _constant(x) is not None:
-        return None
-    if is_bias or op.type == "AddV2":
-        return _Scaling(x, 1.0, c)
-    if op.type == "Sub":
-        return _Scaling(x, -1.0, c) if of_constant else _Scaling(x, 1.0, -c)
-    if op.type == "Mul":
-        return _Scaling(x, c, 0.0)
-    return None if of_constant or not np.all(c) else _Scaling(x, 1.0 / c, 0.0)
-
-
-def _constant(tensor: tf.Tensor) -> np.ndarray | None:
-    """The numbers of a constant, which Keras squeezes for BiasAdd, or None."""
-    if tensor.op.type == "Squeeze":
-        value = tf.get_static_value(tensor.op.inputs[0])
-        return None if value is None else value.reshape(tensor.shape)
-    return tf.get_static_value(tensor)
-
-
-def _is_last_axis(op: tf.Operation) -> bool:
-    axis = tf.get_static_value(op.inputs[-1])
-    rank = op.outputs[0].shape.rank
-    return axis is not None and int(axis) in (-1, rank - 1) and rank > 1
-
-
-def _is_false(tensor: tf.Tensor) -> bool:
-    """Whether a tensor is False in all elements, as Concatenate adds it to a mask."""
-    op = tensor.op
-    if op.type == "Fill":
-        return not tf.get_static_value(op.inputs[1])
-    value = tf.get_static_value(tensor)
-    return op.type == "ZerosLike" or (value is not None and not np.any(value))
-
-
-def _is_true(tensor: tf.Tensor) -> bool:
-    """Whether a tensor is True in all elements."""
-    if tensor.op.type == "Fill":
-        return bool(tf.get_static_value(tensor.op.inputs[1]))
-    value = tf.get_static_value(tensor)
-    return tensor.op.type == "OnesLike" or (value is not None and bool(np.all(value)))
-
-
 def _several_sequences(user: str) -> ValueError:
     return ValueError(
         f"A stepper cannot run {user}, because its mask is that of several sequences. {layers.ADVICE}"
     )
-
-
-def _source(tensor: Any) -> tf.Tensor:
-    """The tensor behind copies, and casts that change no number."""
-    while tensor.op.type in ("Identity", "StopGradient", "EnsureShape") or _keeps_numbers(
-        tensor.op
-    ):
-        tensor = tensor.op.inputs[0]
-    return tensor
-
-
-def _casts_an_input(op: tf.Operation) -> bool:
-    """Whether an operation makes integers of an input of floats."""
-    is_cast = op.type == "Cast" and op.inputs[0].op.type == "Placeholder"
-    return is_cast and op.inputs[0].dtype.is_floating and op.outputs[0].dtype.is_integer
-
-
-def _keeps_numbers(op: tf.Operation) -> bool:
-    if op.type != "Cast":
-        return False
-    before, after = op.inputs[0].dtype, op.outputs[0].dtype
-    if before.is_integer and after == tf.int32:
-        # A stepper checks the range of an input.
-        return before.size < 4 or op.inputs[0].op.type == "Placeholder"
-    if (before, after) == (tf.float64, tf.float32):
-        return op.inputs[0].op.type == "Placeholder"  # a stepper casts an input
-    return before == after or ((before.is_integer or before.is_bool) and after.is_floating)
