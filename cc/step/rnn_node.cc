@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,8 +43,12 @@ class RnnNode : public Node {
   // Sets the inputs of tensors_ that are weights. The matrices are copied for Pack().
   Status ReadWeights(const NodeReader& reader, const OpSpec& op, std::vector<Block>* matrices);
   Status Pack(const NodeReader& reader);
-  // Makes the plan of all calls.
+  // Makes the plan of all calls, or of those whose sequences have all steps.
   Status Plan(NodeReader* reader);
+  // The memory of a plan for `sum` steps.
+  int64_t PlanBytes(int64_t sum, int threads);
+  // Makes the plan of a call, in the memory that Plan() has allocated.
+  void PlanForLengths();
   // Reads the values before the first step: those of a stream, or of a window.
   Status MakeStates(NodeReader* reader, int k, const std::vector<int64_t>& dims);
   const float* Before(int k, const Call& call) const {
@@ -56,6 +61,7 @@ class RnnNode : public Node {
 
   int64_t time_ = 0, inputs_ = 0;  // T and I
   Value* input_ = nullptr;
+  Value* lengths_ = nullptr;  // of a mask
   Value* output_ = nullptr;
   Value* outputs_of_states_[2] = {};
   int num_states_ = 0;
@@ -67,6 +73,8 @@ class RnnNode : public Node {
   CallTensors tensors_;
   cpu::RnnArgs args_ = {};
   SharedBlock panels_;
+  int threads_ = 1;
+  int64_t plan_bytes_ = 0;
   Block plan_;
 };
 
@@ -172,14 +180,13 @@ Status RnnNode::Make(NodeReader* reader) {
   const OpSpec* const op = FindOp(kind);
   if (op == nullptr) return InvalidArgument("its kind '", kind, "' is unknown");
   std::vector<Value*> inputs;
-  Value* lengths = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(reader->InputsOfWindow(3, &inputs, &lengths));
+  RNN_OPS_RETURN_IF_ERROR(reader->InputsOfWindow(3, &inputs, &lengths_));
   input_ = inputs[0];
-  if (lengths != nullptr || input_->dims.size() != (input_->has_time ? 1 : 2) ||
-      (input_->has_time && inputs.size() > 1)) {
+  if (input_->dims.size() != (input_->has_time ? 1 : 2) ||
+      (input_->has_time && (inputs.size() > 1 || lengths_ != nullptr))) {
     return InvalidArgument("its input must have the shape [B, T, I]");
   }
-  if (!input_->has_time) RNN_OPS_RETURN_IF_ERROR(reader->CheckSequence(*input_, nullptr));
+  if (!input_->has_time) RNN_OPS_RETURN_IF_ERROR(reader->CheckSequence(*input_, lengths_));
   std::copy(inputs.begin() + 1, inputs.end(), initial_);
   time_ = input_->has_time ? reader->max_time() : input_->steps();
   inputs_ = input_->columns();
@@ -253,19 +260,36 @@ Status RnnNode::MakeStates(NodeReader* reader, int k, const std::vector<int64_t>
   return Status();
 }
 
-Status RnnNode::Plan(NodeReader* reader) {
+int64_t RnnNode::PlanBytes(int64_t sum, int threads) {
+  args_.problem.lengths.sum = sum;
   // The costs of warm threads: a run with cold ones still wakes no thread that is not worth it.
-  args_.parallel.threads = {reader->threads(), cpu::WakeNs(/*warm=*/true), cpu::kMeetNs};
-  const int64_t bytes = cpu::Kernels().rnn_plan_size(&args_).scratch_bytes;
-  RNN_OPS_RETURN_IF_ERROR(reader->Allocate("the memory of a call", {bytes}, &plan_));
+  args_.parallel.threads = {threads, cpu::WakeNs(/*warm=*/true), cpu::kMeetNs};
+  return cpu::Kernels().rnn_plan_size(&args_).scratch_bytes;
+}
+
+Status RnnNode::Plan(NodeReader* reader) {
+  threads_ = reader->threads();
+  const int64_t sum = args_.problem.lengths.sum;
+  if (lengths_ != nullptr) {
+    // On one thread, fewer steps need less memory, but all steps may have a plan of another kind.
+    plan_bytes_ =
+        std::max({PlanBytes(sum - 1, threads_), PlanBytes(sum - 1, 1), PlanBytes(sum, 1)});
+  }
+  plan_bytes_ = std::max(plan_bytes_, PlanBytes(sum, threads_));
+  RNN_OPS_RETURN_IF_ERROR(reader->Allocate("the memory of a call", {plan_bytes_}, &plan_));
   cpu::Kernels().rnn_plan_init(&args_, plan_.as<void>());
   return Status();
+}
+
+void RnnNode::PlanForLengths() {
+  const int64_t sum = args_.problem.lengths.sum;
+  if (PlanBytes(sum, threads_) > plan_bytes_) PlanBytes(sum, 1);  // sets one thread
+  cpu::Kernels().rnn_plan_init(&args_, plan_.as<void>());
 }
 
 Status RnnNode::Run(const Call& call) {
   constexpr Arg kBefore[] = {Arg::input_h, Arg::input_c};
   constexpr Arg kAfter[] = {Arg::output_h, Arg::output_c};
-  args_.parallel = cpu::ParallelForOf(call.team);
   const auto type = ElementType::kFloat32;
   tensors_.SetInput(Arg::input, input_->in(), type, input_->elements());
   tensors_.SetOutput(Arg::output, output_->out(), type, output_->elements());
@@ -273,7 +297,19 @@ Status RnnNode::Run(const Call& call) {
     tensors_.SetInput(kBefore[k], Before(k, call), type, state_elements_[k]);
     tensors_.SetOutput(kAfter[k], After(k, call), type, state_elements_[k]);
   }
-  const int32_t code = cpu::Kernels().rnn_plan_run(&args_, plan_.as<void>(), /*reserve=*/nullptr);
+  if (lengths_ != nullptr) {
+    const int32_t* const steps = lengths_->in<int32_t>();
+    args_.problem.lengths = {steps, std::accumulate(steps, steps + lengths_->rows, int64_t{0})};
+  }
+  const auto run = [&] {
+    args_.parallel = cpu::ParallelForOf(call.team);
+    return cpu::Kernels().rnn_plan_run(&args_, plan_.as<void>(), /*reserve=*/nullptr);
+  };
+  int32_t code = run();
+  if (code == cpu::kOtherLengths) {
+    PlanForLengths();
+    code = run();
+  }
   if (code != cpu::kDone) {
     return Internal("The ", cpu::Kernels().isa, " kernels returned code ", code, ".");
   }

@@ -95,6 +95,14 @@ def encoder_and_decoder(x):
     return L.TimeDistributed(L.Dense(SIZE))(y)
 
 
+def states_of_masked(x):
+    y = L.Masking()(x)
+    both = L.Bidirectional(L.LSTM(4, return_state=True), merge_mode="sum")
+    parts = [*both(y), *L.GRU(3, return_state=True, go_backwards=True)(y)]
+    parts += [L.Flatten()(one) for one in rnn.CudnnLSTM(4, num_layers=2, return_state=True)(y)]
+    return L.Concatenate()(parts)
+
+
 def operations(x):
     y = L.GRU(4, **SEQUENCES)(x)
     parts = [
@@ -116,6 +124,16 @@ MODELS_OF_LAYERS = {
         L.Masking()(x)
     ),
     "states of both": states_of_both,
+    "states of masked layers": states_of_masked,
+    "stack in both, masked": lambda x: rnn.CudnnLSTM(
+        4, num_layers=2, direction="bidirectional", **SEQUENCES
+    )(L.Masking()(x)),
+    "last of a stack in both, masked": lambda x: rnn.CudnnGRU(4, direction="bidirectional")(
+        L.Masking()(x)
+    ),
+    "cells in a row, masked": lambda x: L.RNN([L.LSTMCell(4), L.GRUCell(3)], **SEQUENCES)(
+        L.Masking()(x)
+    ),
     "encoder and decoder": encoder_and_decoder,
     "backwards": lambda x: L.LSTM(4, go_backwards=True, **SEQUENCES)(x),
     "backwards, masked": lambda x: L.LSTM(4, go_backwards=True)(L.Masking()(x)),
@@ -382,11 +400,6 @@ def _with_mask(make):
     return lambda x: make(L.Masking(name="masking")(x))
 
 
-def _final_states(x):
-    y, _, c = L.LSTM(4, return_state=True, name="named")(x)
-    return L.Concatenate()([y, c])
-
-
 class OwnGru(L.GRU):
     def call(self, sequences, initial_state=None, mask=None, training=False):
         return 2 * super().call(sequences, initial_state, mask, training)
@@ -396,11 +409,6 @@ REFUSED = {
     "backwards and masked": (
         _with_mask(lambda x: L.LSTM(4, go_backwards=True, name="named", **SEQUENCES)(x)),
         "'named'.*backwards, and has a mask",
-    ),
-    "states of a mask": (_with_mask(_final_states), "final states of the layer 'named'.*a mask"),
-    "stack in both, masked": (
-        _with_mask(lambda x: rnn.CudnnGRU(4, direction="bidirectional", name="named")(x)),
-        "'named'.*both directions in one stack, and a mask",
     ),
     "own call": (lambda x: OwnGru(4, name="named")(x), "'named'.*OwnGru"),
     "masks of two sequences": (
@@ -415,7 +423,6 @@ REFUSED = {
         lambda x: L.GRU(2)(L.Masking(float("nan"), name="named")(x)),
         "'named'.*mask_value nan",
     ),
-    "stateful": (lambda x: L.GRU(2, stateful=True, name="named")(x), "'named'.*stateful"),
     "computed mask": (
         lambda x: L.GRU(2, name="named")(x, mask=keras.ops.less(x[:, :, 0], 0.5)),
         "'named'.*mask is computed by the model",
@@ -439,13 +446,20 @@ REFUSED = {
 
 @pytest.mark.parametrize(
     "name",
-    all_but(REFUSED, "states of a mask", "own call", "computed mask", "masks joined in time"),
+    all_but(REFUSED, "own call", "computed mask", "masks joined in time"),
 )
 def test_what_a_window_cannot_run_is_an_error_that_names_it(name):
     layers, message = REFUSED[name]
     with pytest.raises(ValueError, match=message) as caught:
         rnn.stepper(of(layers), batch_size=2, streaming=False)
     assert "streaming=False" not in str(caught.value)
+
+
+def test_a_stateful_layer_is_an_error():
+    x = keras.Input(batch_shape=(2, TIME, SIZE))
+    model = keras.Model(x, L.GRU(2, stateful=True, name="named")(x))
+    with pytest.raises(ValueError, match="'named'.*stateful"):
+        rnn.stepper(model, streaming=False)
 
 
 NEEDS_A_WINDOW = {

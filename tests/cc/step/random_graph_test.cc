@@ -171,7 +171,7 @@ class Drawing {
           initial.push_back(graph_.Activation(graph_.LastStep(graph_.Rnn(x, mode, units)), "tanh"));
           if (mode == "lstm") initial.push_back(graph_.Scale(initial[0]));
         }
-        return graph_.Rnn(x, mode, units, initial);
+        return graph_.Rnn(x, mode, units, initial, lengths);
       }
     }
   }

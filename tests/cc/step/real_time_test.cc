@@ -112,6 +112,7 @@ void AddWindows(std::map<std::string, Make>* graphs) {
       };
     }
   };
+  on_windows("rnn", [](G g, T x, T n) { return g->Rnn(x, "lstm", 5, {}, n); });
   on_windows("mask", [](G g, T x, T n) { return g->Mask(x, n, true); });
   on_windows("reverse", [](G g, T x, T n) { return g->Reverse(x, n); });
   on_windows("crop", [](G g, T x, T) { return g->Crop(x, 2, 3); });

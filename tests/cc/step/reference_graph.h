@@ -372,9 +372,9 @@ class ReferenceGraph {
   // ---- Recurrent nodes ----
 
   // A LayerRNN: lstm, gru, gru_reset_before, rnn_tanh or rnn_relu. In a window its states begin
-  // with those given, [B, units], or with zeros.
+  // with those given, [B, units], or with zeros, and outputs behind the lengths are zeros.
   Tensor* Rnn(Tensor* x, const std::string& mode, int64_t units,
-              const std::vector<Tensor*>& initial = {}) {
+              const std::vector<Tensor*>& initial = {}, Tensor* lengths = nullptr) {
     const bool is_gru = mode.rfind("gru", 0) == 0, is_lstm = mode == "lstm";
     const int64_t inputs = x->columns(), gates = is_lstm ? 4 : is_gru ? 3 : 1;
     const int64_t row = gates * units;
@@ -383,7 +383,7 @@ class ReferenceGraph {
     const bool two_biases = mode == "gru";  // that of x, and that of h
     const auto bias = two_biases ? Draw("bias", {2, row}, 4) : Draw("bias", {row}, 4);
     std::vector<double> h(batch_ * units), c(batch_ * units);
-    const std::string fields =
+    std::string fields =
         ", \"kind\": \"LayerRNN\", \"attrs\": {\"rnn_mode\": \"" + mode + "\"" + kUsual + "}";
     const auto step = [=](const double* in, double* h, double* c) {
       std::vector<double> a(row), q(row);
@@ -418,6 +418,10 @@ class ReferenceGraph {
     const int64_t time = x->has_time ? time_ : x->dims[0];
     std::vector<Tensor*> from = {x};
     from.insert(from.end(), initial.begin(), initial.end());
+    if (lengths != nullptr) {
+      from.push_back(lengths);
+      fields += ", \"lengths\": true";
+    }
     return Node(
         "rnn", fields, from, x->has_time,
         x->has_time ? std::vector<int64_t>{units} : std::vector<int64_t>{time, units},
@@ -427,6 +431,10 @@ class ReferenceGraph {
             c = initial.size() < 2 ? std::vector<double>(batch_ * units) : initial[1]->values;
           }
           for (int64_t i = 0; i < batch_ * time; ++i) {
+            if (i % time >= LengthOf(lengths, i / time, time)) {
+              std::fill_n(y->values.begin() + i * units, units, 0.0);
+              continue;
+            }
             double* const state = h.data() + i / time * units;
             step(x->values.data() + i * inputs, state, c.data() + i / time * units);
             std::copy(state, state + units, y->values.begin() + i * units);

@@ -66,7 +66,12 @@ class Graph:
         return Value(name, has_time)
 
     def add_recurrent(
-        self, layer: str, node: Recurrent, inputs: list[Value], states: list[str]
+        self,
+        layer: str,
+        node: Recurrent,
+        inputs: list[Value],
+        states: list[str],
+        lengths: Value | None = None,
     ) -> tuple[Value, dict[str, Any]]:
         """Adds the node of a cell or a stack, and returns its output and the node.
 
@@ -75,18 +80,20 @@ class Graph:
             node: The node.
             inputs: The sequences, and of a window the initial states, unless they are zeros.
             states: The names of its states; none in a window.
+            lengths: Those of the sequences of a window, or None.
         """
-        has_time = inputs[0].has_time
-        value = self.add(
-            "rnn", layer, inputs, has_time, weights=node.weights, states=states, **node.fields
-        )
+        has_time, known = inputs[0].has_time, {}
+        if lengths is not None:
+            inputs, known = [*inputs, lengths], {"lengths": True}
+        fields = {"states": states, **known, **node.fields}
+        value = self.add("rnn", layer, inputs, has_time, weights=node.weights, **fields)
         self.layers.append((layer, node.op))
         return value, self.nodes[-1]
 
     def state_after(self, node: dict[str, Any], k: int) -> Value:
         """The value of the k-th state of a recurrent node after the last step, counted from 1."""
         node["outputs"] += [""] * (k + 1 - len(node["outputs"]))
-        node["outputs"][k] = self._name_for(f"{node['name']}_state_{k}")
+        node["outputs"][k] = node["outputs"][k] or self._name_for(f"{node['name']}_state_{k}")
         return Value(node["outputs"][k], False)
 
     def _name_for(self, wanted: str) -> str:

@@ -1,4 +1,4 @@
-"""What the operations of a traced model compute, outside of its layers."""
+"""The computations of a traced model outside of its layers, from its operations."""
 
 from __future__ import annotations
 

@@ -410,11 +410,7 @@ class Tracer:
         for tensor, value in zip(results, values):
             self._values[operations.source(tensor).ref()] = value
         for tensor, state in zip(results[len(values) :], states):
-            reference = operations.source(tensor).ref()
-            if mask is None:
-                self._states[reference] = state
-            else:  # the node runs all steps
-                self._makers[reference] = f"what reads the final states of {kind}, which has a mask"
+            self._states[operations.source(tensor).ref()] = state
         return result
 
     def _both(
@@ -460,16 +456,11 @@ class Tracer:
             flips: Whether the output of a layer with go_backwards is in the order of the input.
         """
         is_stack, kind = isinstance(layer, CudnnStack), _kind(layer)
-        both = is_stack and layer.direction == "bidirectional"
         reason = ""
         if has_own_call(layer):
             reason = f"its class {type(layer).__name__} has a method `call` of its own"
         elif getattr(layer, "time_major", False):
             reason = "its time comes before the batch (time_major=True)"
-        elif getattr(layer, "stateful", False):
-            reason = "it is stateful, and each window begins with zeros"
-        elif both and mask is not None:
-            reason = "it has both directions in one stack, and a mask"
         elif mask is not None and layer.go_backwards and layer.return_sequences and not flips:
             reason = "it returns sequences backwards, and has a mask"
         if reason:
@@ -477,41 +468,34 @@ class Tracer:
         lengths = [] if mask is None else [mask]
 
         def add(op: str, value: Value, **fields: Any) -> Value:
-            known = {"lengths": True} if lengths and op != "crop" else {}
-            with_lengths = [value, *lengths] if known else [value]
-            return self.add(op, f"{layer.name}_{op}", with_lengths, False, **known, **fields)
+            known = {"lengths": True} if lengths else {}
+            return self.add(op, f"{layer.name}_{op}", [value, *lengths], False, **known, **fields)
 
         value = add("reverse", x) if layer.go_backwards else x
         made: list[tuple[dict[str, Any], int]] = []
         for node in _nodes_of(layer):
             begin = initial[len(made) : len(made) + node.states]
-            value, added = self.graph.add_recurrent(layer.name, node, [value, *begin], [])
+            value, added = self.graph.add_recurrent(layer.name, node, [value, *begin], [], mask)
             made += [(added, k) for k in range(1, node.states + 1)]
         if not layer.return_sequences:
-            if both:
-                return self._last(layer, value, made), made
-            ends_in_zeros = not is_stack and layer.zero_output_for_mask and not layer.go_backwards
-            if lengths and ends_in_zeros:
-                # Keras returns the output of step T - 1.
-                value = add("mask", value, hold=False)
-                lengths = []
+            if is_stack:
+                return self._last(layer, made), made
+            if layer.zero_output_for_mask and not layer.go_backwards:
+                lengths = []  # Keras returns the output of step T - 1, which is 0 if it is masked
             return add("last_step", value), made
         if layer.go_backwards and flips:
             value = add("reverse", value)
-        if lengths:
-            # Layers of Keras repeat the last valid step.
-            hold = not is_stack and not layer.zero_output_for_mask
-            value = add("mask", value, hold=hold)
+        if lengths and not is_stack and not layer.zero_output_for_mask:
+            value = add("mask", value, hold=True)  # layers of Keras repeat the last valid step
         return value, made
 
-    def _last(self, stack: CudnnStack, value: Value, made: list) -> Value:
-        """The final h of both directions of the last layer of a stack."""
-        del value
+    def _last(self, stack: CudnnStack, made: list) -> Value:
+        """The final h of the last layer of a stack, in all its directions."""
+        directions = 2 if stack.direction == "bidirectional" else 1
         state = self.graph.state_after(*made[0])
-        count, size = 2 * int(stack.num_layers), _size_of_state(stack)
-        name = f"{stack.name}_last"
-        last = self.add("crop", name, [state], False, begin=count - 2, count=2)
-        return self.add("reshape", name, [last], False, dims=[2 * size])
+        begin, name = directions * (int(stack.num_layers) - 1), f"{stack.name}_last"
+        last = self.add("crop", name, [state], False, begin=begin, count=directions)
+        return self.add("reshape", name, [last], False, dims=[directions * _size_of_state(stack)])
 
 
 def _kind(layer: keras.layers.Layer) -> str:

@@ -11,6 +11,7 @@ import tensorflow as tf
 from tf_rnn_ops.keras._convert import layer_calls
 from tf_rnn_ops.keras._export import signatures, time_axes
 from tf_rnn_ops.keras._export.outputs import named
+from tf_rnn_ops.keras._internals.layers import flatten_layers
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Window:
 
         def run(original: Callable, layer: keras.layers.Layer, *args: Any, **kwargs: Any) -> Any:
             observed = functools.partial(self.observe, original) if self.observe else original
-            return observed(time_axes.stateless(layer), *args, **kwargs)
+            return observed(layer, *args, **kwargs)
 
         with layer_calls.replaced(run):
             return named(time_axes.of_any_length(self.model)(*arguments, training=False))
@@ -65,8 +66,14 @@ def window_of(model: keras.Model, signature: list) -> Window:
         signature: The signature of its arguments.
 
     Raises:
-        ValueError: A size other than B is open.
+        ValueError: A layer is stateful, or a size other than B is open.
     """
+    for layer in flatten_layers(model):
+        if getattr(layer, "stateful", False):
+            raise ValueError(
+                f"A window begins with zeros, but the layer {layer.name!r} is stateful: make the model with stateful=False, "
+                "or a stepper of a stream of it."
+            )
     for spec in keras.tree.flatten(signature):
         if spec.shape.rank is None or None in spec.shape[1:]:
             raise ValueError(
